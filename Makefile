@@ -1,0 +1,59 @@
+# Everything here needs only Python 3.11+ and make: each target sets up .venv first, once.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m uv pip install --quiet --python $(BIN)/python
+# tests run in parallel processes, so each keeps to one BLAS thread
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+PYTEST_ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-slow test-oldest lint format bench clean
+
+help:  ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit("variegate needs Python 3.11 or newer, this is " + sys.version.split()[0] \
+	  + ". Try: make PYTHON=python3.11") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+
+$(VENV)/.dev: $(VENV)/bin/python pyproject.toml
+	$(INSTALL) -e ".[dev]"
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.dev
+	$(INSTALL) -e ".[dev,bench]"
+	@touch $@
+
+demo: $(VENV)/.dev  ## the paper's figure 1
+	$(BIN)/python experiments/toy/run.py
+
+test: $(VENV)/.dev  ## the test suite
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m "not slow" $(PYTEST_ARGS)
+
+test-slow: $(VENV)/.dev  ## the test suite with its slow part
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+
+test-oldest: pyproject.toml  ## the test suite on the oldest supported dependencies
+	$(PYTHON) -m venv .venv-oldest
+	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check uv
+	.venv-oldest/bin/python -m uv pip install --quiet --python .venv-oldest/bin/python --resolution lowest-direct -e ".[dev]"
+	$(ONE_THREAD) .venv-oldest/bin/python -m pytest -n 2 -m "not slow" $(PYTEST_ARGS)
+
+lint: $(VENV)/.dev  ## style and types
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m ruff format --check .
+	$(BIN)/python -m mypy
+
+format: $(VENV)/.dev  ## let ruff tidy the code
+	$(BIN)/python -m ruff format .
+	$(BIN)/python -m ruff check --fix .
+
+bench: $(VENV)/.bench  ## speed and memory, side by side with the peers
+	$(BIN)/python -m benchmarks
+
+clean:  ## remove the environments and caches
+	rm -rf $(VENV) .venv-oldest .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -rf {} +
