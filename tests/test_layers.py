@@ -58,8 +58,9 @@ def test_imports_point_down():
 
 
 def test_every_room_has_a_layer():
-    rooms = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
-    assert rooms - {"__init__"} <= set().union(*LAYERS)
+    files = {path.stem for path in PACKAGE.glob("*.py")} - {"__init__"}
+    folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    assert files | folders <= set().union(*LAYERS)
 
 
 def test_the_check_notices_an_upward_import(tmp_path):
