@@ -1,0 +1,184 @@
+"""A factor of the likelihood kernel that floating point can hold.
+
+The rows of B = diag(e^{θ/2})Φ may differ by a hundred orders of magnitude: a feature that the data
+demand has a log-odds of hundreds. BᵀB then rounds everything but the largest rows away, and
+duplicates of a large row, which span nothing new, appear as noise of the size of e^θ·10⁻¹⁶. Here the
+directions that large rows span are peeled off first, level by level, and each gets a scale of its own:
+
+    L = BBᵀ = W diag(e^{log_scale}) Wᵀ,   entries of W moderate,
+    Z = det(I + L) = det(G) ∏ e^{log_scale},   G = diag(e^{-log_scale}) + WᵀW,   K = W G⁻¹ Wᵀ.
+
+Without large rows W is B, log_scale is 0, and W is never stored: its rows come from Φ in blocks.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import linalg
+
+from .sets import FloatArray, row_blocks
+
+Float64Array = npt.NDArray[np.float64]
+
+# A row counts as inside the span of others when less than this part of its length sticks out.
+SPAN_TOLERANCE = 1e-12
+# Rows with L_ii above this are peeled: below, BᵀB + I loses at most three digits.
+MODERATE = np.log(1e3)
+# Directions peeled in one round differ in size by at most this factor.
+LEVEL = 1e-2
+
+
+def log_row_norms(phi: FloatArray) -> Float64Array:
+    """Log ‖φ_m‖ for every row, −inf for zero rows; neither overflows nor underflows. O(Md)."""
+    squares = np.empty(len(phi))
+    for block in row_blocks(*phi.shape):
+        rows = phi[block].astype(np.float64, copy=False)
+        squares[block] = np.einsum("md,md->m", rows, rows)
+    with np.errstate(divide="ignore"):
+        logs = 0.5 * np.log(squares)
+    doubtful = np.flatnonzero(~((squares > 1e-200) & (squares < 1e200)))
+    if len(doubtful):
+        rows = phi[doubtful].astype(np.float64)
+        if not np.isfinite(rows).all():
+            bad = doubtful[~np.isfinite(rows).all(axis=1)]
+            raise ValueError(
+                f"phi must be finite, got NaN or infinity in {len(bad)} of {len(phi)} rows, first in row {bad[0]}. "
+                "Drop those items or fill in the missing values."
+            )
+        largest = np.abs(rows).max(axis=1, initial=0.0)
+        largest[largest == 0] = 1.0
+        with np.errstate(divide="ignore"):
+            logs[doubtful] = np.log(largest) + np.log(np.linalg.norm(rows / largest[:, None], axis=1))
+    return logs
+
+
+def unit_rows(phi: FloatArray, log_norms: Float64Array) -> Float64Array:
+    """Rows of Φ divided by their norms; zero rows stay zero."""
+    rows = phi.astype(np.float64)
+    largest = np.abs(rows).max(axis=1, initial=0.0, keepdims=True)
+    largest[largest == 0] = 1.0
+    rows /= largest
+    rest = log_norms[:, None] - np.log(largest)
+    return rows * np.exp(-np.where(np.isfinite(rest), rest, 0.0))
+
+
+class Peeled(NamedTuple):
+    """What `peel` found: directions with their scales, and the large rows in those terms."""
+
+    basis: Float64Array  # (d, h), orthonormal
+    log_scale: Float64Array  # (h,)
+    components: Float64Array  # (large, h), entries at most one
+    residual: Float64Array  # (large, d), rows of B outside the basis
+
+
+def peel(units: Float64Array, log_diagonal: Float64Array) -> Peeled:
+    """Peel off the directions that rows e^{log_diagonal/2}·unit span above the moderate level.
+
+    A round takes the directions in which the largest remaining rows really extend, and gives them the
+    size of these rows as their scale. O(rows·d·min(rows, d)) a round; a round for each level present.
+    """
+    residual = units.copy()
+    d = units.shape[1]
+    bases, scales, parts = [np.empty((d, 0))], [np.empty(0)], [np.empty((len(units), 0))]
+    while True:
+        length = np.linalg.norm(residual, axis=1)
+        inside = length < SPAN_TOLERANCE
+        residual[inside] = 0.0
+        remaining = np.where(inside, -np.inf, log_diagonal + 2 * np.log(np.where(inside, 1.0, length)))
+        top = remaining.max(initial=-np.inf)
+        if top <= MODERATE:
+            break
+        # a row inside the span has no remaining part, however large e^{log_diagonal} is
+        weight = np.exp(np.where(inside, 0.0, log_diagonal - top) / 2) * ~inside
+        directions = dominant_directions(residual * weight[:, None])
+        known = np.hstack(bases)
+        directions = np.linalg.qr(directions - known @ (known.T @ directions))[0]
+        along = residual @ directions
+        residual -= along @ directions.T
+        parts.append(along * weight[:, None])
+        bases.append(directions)
+        scales.append(np.full(directions.shape[1], top))
+    with np.errstate(divide="ignore"):
+        outside = (
+            residual
+            * np.exp(np.minimum(remaining / 2 - np.log(np.where(inside, 1.0, length)), 700.0))[:, None]
+        )
+    return Peeled(np.hstack(bases), np.concatenate(scales), np.hstack(parts), outside)
+
+
+def dominant_directions(rows: Float64Array) -> Float64Array:
+    """Right singular vectors (d, h) of the rows whose singular value is within LEVEL of the largest."""
+    n, d = rows.shape
+    if n > d:  # squaring is harmless: only the large half of the spectrum is kept
+        values, vectors = linalg.eigh(rows.T @ rows)
+        return np.asarray(vectors[:, values > LEVEL**2 * values[-1]])
+    _, values, vectors = linalg.svd(rows, full_matrices=False)
+    return np.asarray(vectors[values > LEVEL * values[0]].T)
+
+
+@dataclass(frozen=True, eq=False)
+class BalancedFactor:
+    """W and log_scale of the module's docstring, for Φ (M, d) and log-qualities θ (M,)."""
+
+    phi: FloatArray
+    theta: Float64Array
+    log_norms: Float64Array
+
+    @cached_property
+    def large(self) -> npt.NDArray[np.int64]:
+        """Items whose L_ii is above the moderate level."""
+        return np.flatnonzero(self.theta + 2 * self.log_norms > MODERATE)
+
+    @cached_property
+    def peeled(self) -> Peeled:
+        """The directions of the large rows."""
+        units = unit_rows(self.phi[self.large], self.log_norms[self.large])
+        return peel(units, (self.theta + 2 * self.log_norms)[self.large])
+
+    @cached_property
+    def log_scale(self) -> Float64Array:
+        """(d,): zero for the directions that were not peeled."""
+        scale = np.zeros(self.phi.shape[1])
+        scale[: len(self.peeled.log_scale)] = self.peeled.log_scale
+        return scale
+
+    @cached_property
+    def rotated(self) -> Float64Array | None:
+        """W (M, d) where it differs from B; None otherwise. O(Md²)."""
+        h = len(self.peeled.log_scale)
+        if h == 0:
+            return None
+        rotation = linalg.qr(self.peeled.basis)[0]
+        rotation[:, :h] = self.peeled.basis
+        W = np.empty(self.phi.shape)
+        for block in row_blocks(*W.shape):
+            W[block] = self._scaled(block) @ rotation
+        W[:, :h] *= np.exp(-self.peeled.log_scale / 2)
+        W[self.large, :h] = self.peeled.components
+        W[self.large, h:] = self.peeled.residual @ rotation[:, h:]
+        return W
+
+    def _scaled(self, rows: slice | npt.NDArray[np.int64]) -> Float64Array:
+        """Rows of B, with zeros for the large rows: those are filled in from `peeled`."""
+        moderate = self.theta[rows] + 2 * self.log_norms[rows] <= MODERATE
+        return (
+            self.phi[rows]
+            * np.exp(self.theta[rows] / 2, where=moderate, out=np.zeros(moderate.shape))[:, None]
+        )
+
+    def rows(self, rows: slice | npt.NDArray[np.int64]) -> Float64Array:
+        """Rows of W."""
+        return self._scaled(rows) if self.rotated is None else self.rotated[rows]
+
+    @cached_property
+    def gram(self) -> Float64Array:
+        """WᵀW (d, d), accumulated over blocks of rows. O(Md²)."""
+        M, d = self.phi.shape
+        total = np.zeros((d, d), order="F")
+        for block in row_blocks(M, d):
+            # syrk does half the work of a matrix product; a C-ordered block is its own transpose in F order
+            linalg.blas.dsyrk(1.0, self.rows(block).T, beta=1.0, c=total, overwrite_c=True, lower=True)
+        return total + np.tril(total, -1).T

@@ -1,0 +1,70 @@
+"""What a distribution over sets can do; the rest of the house relies on this and on nothing else."""
+
+from typing import Any, Protocol, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from .balance import Float64Array
+from .sets import IntArray
+
+
+class SetDistribution(Protocol):
+    """A member of the family q_θ(S) ∝ e^{θ(S)} ν(S): `LowRankDPP` or `IndependentSets`."""
+
+    @property
+    def theta(self) -> Float64Array:
+        """Log-qualities (M,)."""
+
+    @property
+    def items(self) -> npt.NDArray[Any]:
+        """Labels (M,)."""
+
+    @property
+    def n_items(self) -> int:
+        """M."""
+
+    @property
+    def log_normalizer(self) -> float:
+        """Log Σ_S e^{θ(S)} ν(S)."""
+
+    @property
+    def expected_size(self) -> float:
+        """E|S|."""
+
+    @property
+    def rank(self) -> int:
+        """Size of the largest set with positive probability."""
+
+    def log_prob(self, S: npt.ArrayLike) -> float:
+        """Log q(S)."""
+
+    def inclusion_prob(self) -> Float64Array:
+        """P(m ∈ S), shape (M,)."""
+
+    def marginal_kernel(self, rows: npt.ArrayLike, cols: npt.ArrayLike | None = None) -> Float64Array:
+        """K[rows, cols], where P(A ⊆ S) = det(K_A)."""
+
+    def covariance_matvec(self, v: npt.ArrayLike) -> Float64Array:
+        """Cov(γ)v, shape (M,)."""
+
+    def sample(self, n: int, rng: np.random.Generator | int) -> list[IntArray]:
+        """N exact draws, each a sorted array of positions."""
+
+    def sample_fixed_size(self, k: int, n: int, rng: np.random.Generator | int) -> list[IntArray]:
+        """N exact draws given |S| = k."""
+
+    def inclusion_prob_fixed_size(self, k: int) -> Float64Array:
+        """P(m ∈ S | |S| = k), shape (M,)."""
+
+    def log_normalizer_fixed_size(self, k: int) -> float:
+        """Log Σ_{|S|=k} e^{θ(S)} ν(S)."""
+
+    def rescaled(self, expected_size: float) -> Self:
+        """θ + constant, with that expected size."""
+
+    def condition(self, include: npt.ArrayLike = (), exclude: npt.ArrayLike = ()) -> Self:
+        """The law of the other items given that some are in and some are out."""
+
+    def map(self, size: int | None = None) -> IntArray:
+        """The most probable set found, of the given size if one is given."""

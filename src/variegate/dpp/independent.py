@@ -1,0 +1,132 @@
+"""The mean-field twin of the DPP: every item on its own."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+
+from . import poisson_binomial
+from .balance import Float64Array
+from .sets import IntArray, as_count, as_index_set, as_items, as_positions, as_size, as_theta, split_items
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class IndependentSets:
+    r"""Independent inclusion of every item: the DPP with :math:`\Phi\Phi^T = I`.
+
+    .. math:: q_\theta(S) = e^{\theta(S)} / \prod_m (1 + e^{\theta_m})
+
+    Paper: Eq. 3. Same methods and conventions as `LowRankDPP`.
+
+    Examples
+    --------
+    >>> sets = IndependentSets([0.0, 2.0])
+    >>> sets.inclusion_prob().round(3)
+    array([0.5  , 0.881])
+    """
+
+    theta: Float64Array
+    items: npt.NDArray[Any]
+
+    def __init__(self, theta: npt.ArrayLike, items: npt.ArrayLike | None = None) -> None:
+        object.__setattr__(self, "theta", as_theta(theta))
+        object.__setattr__(self, "items", as_items(items, len(self.theta)))
+
+    def __repr__(self) -> str:
+        return f"IndependentSets(n_items={self.n_items})"
+
+    @property
+    def n_items(self) -> int:
+        """M."""
+        return len(self.theta)
+
+    @cached_property
+    def log_normalizer(self) -> float:
+        """Log Z = Σ log(1 + e^{θ_m})."""
+        return float(np.logaddexp(0.0, self.theta).sum())
+
+    @cached_property
+    def expected_size(self) -> float:
+        """E|S|."""
+        return float(self.inclusion_prob().sum())
+
+    @property
+    def rank(self) -> int:
+        """Size of the largest set with positive probability: M."""
+        return self.n_items
+
+    def log_prob(self, S: npt.ArrayLike) -> float:
+        """Log q(S)."""
+        return float(self.theta[as_index_set(S, self.n_items)].sum()) - self.log_normalizer
+
+    def inclusion_prob(self) -> Float64Array:
+        """P(m ∈ S) = σ(θ_m), shape (M,)."""
+        return np.asarray(expit(self.theta))
+
+    def marginal_kernel(self, rows: npt.ArrayLike, cols: npt.ArrayLike | None = None) -> Float64Array:
+        """The block K[rows, cols] of the diagonal marginal kernel; cols = rows unless given."""
+        left = as_positions(rows, self.n_items, "rows")
+        right = left if cols is None else as_positions(cols, self.n_items, "cols")
+        return np.where(left[:, None] == right[None, :], self.inclusion_prob()[left][:, None], 0.0)
+
+    def covariance_matvec(self, v: npt.ArrayLike) -> Float64Array:
+        """Cov(γ)v, diagonal."""
+        v = np.asarray(v, dtype=np.float64)
+        if v.shape != (self.n_items,):
+            raise ValueError(f"v must have one entry per item, shape ({self.n_items},), got {v.shape}.")
+        return expit(self.theta) * expit(-self.theta) * v
+
+    def sample(self, n: int, rng: np.random.Generator | int) -> list[IntArray]:
+        """Draw n sets; each is a sorted array of positions."""
+        n, rng = as_count(n), np.random.default_rng(rng)
+        p = self.inclusion_prob()
+        return [np.flatnonzero(rng.random(self.n_items) < p) for _ in range(n)]
+
+    def sample_fixed_size(self, k: int, n: int, rng: np.random.Generator | int) -> list[IntArray]:
+        """Draw n sets of exactly k items. O(Mk) memory."""
+        n, rng = as_count(n), np.random.default_rng(rng)
+        mu = self._centred_on(k)[0].inclusion_prob()
+        return list(poisson_binomial.draw_given_size(mu, k, rng.random((n, self.n_items))))
+
+    def inclusion_prob_fixed_size(self, k: int) -> Float64Array:
+        """P(m ∈ S | |S| = k), shape (M,). O(Mk)."""
+        return poisson_binomial.success_prob_given_size(self._centred_on(k)[0].inclusion_prob(), k)
+
+    def log_normalizer_fixed_size(self, k: int) -> float:
+        """Log Σ_{|S|=k} e^{θ(S)}."""
+        centred, shift = self._centred_on(k)
+        return (
+            centred.log_normalizer + poisson_binomial.log_size_prob(centred.inclusion_prob(), k) - k * shift
+        )
+
+    def _centred_on(self, k: int) -> tuple[Self, float]:
+        k = as_size(k, self.n_items, "the number of items")
+        if k == 0:
+            return self, 0.0
+        shift = poisson_binomial.shift_for_size(self.theta, min(float(k), self.n_items - 0.5))
+        return type(self)(self.theta + shift, self.items), shift
+
+    def rescaled(self, expected_size: float) -> Self:
+        """The same with θ + constant, so that the expected size is the one asked for."""
+        if not 0 < expected_size < self.n_items:
+            raise ValueError(
+                f"The expected size must lie strictly between 0 and {self.n_items}, the number of items, "
+                f"got {expected_size}."
+            )
+        shift = poisson_binomial.shift_for_size(self.theta, expected_size)
+        return type(self)(self.theta + shift, self.items)
+
+    def condition(self, include: npt.ArrayLike = (), exclude: npt.ArrayLike = ()) -> Self:
+        """The law of the remaining items given that S contains `include` and avoids `exclude`: unchanged."""
+        _, rest = split_items(include, exclude, self.n_items)
+        return type(self)(self.theta[rest], self.items[rest])
+
+    def map(self, size: int | None = None) -> IntArray:
+        """The most probable set, of the given size if one is given."""
+        if size is None:
+            return np.flatnonzero(self.theta > 0)
+        size = as_size(size, self.n_items, "the number of items")
+        return np.sort(np.argsort(-self.theta, kind="stable")[:size])

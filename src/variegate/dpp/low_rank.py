@@ -1,0 +1,362 @@
+"""The determinantal point process q_θ(S) ∝ e^{θ(S)} det([ΦΦᵀ]_S)."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import linalg
+from scipy.special import logit
+
+from . import maximise, poisson_binomial
+from .balance import SPAN_TOLERANCE, BalancedFactor, Float64Array, log_row_norms, unit_rows
+from .sampling import EigenvectorStore, draw_projections
+from .sets import (
+    FloatArray,
+    IntArray,
+    as_count,
+    as_index_set,
+    as_items,
+    as_positions,
+    as_size,
+    as_theta,
+    row_blocks,
+    split_items,
+)
+
+
+class Spectrum(NamedTuple):
+    """Eigenvalues μ of K (d,), and the map from W to its eigenvectors V = W·transform."""
+
+    mu: Float64Array
+    transform: Float64Array
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LowRankDPP:
+    r"""Determinantal point process with similarity features Φ and log-qualities θ.
+
+    .. math:: q_\theta(S) = e^{\theta(S)} \det([\Phi\Phi^T]_S) / Z, \quad Z = \det(I + L), \quad
+              L = D\Phi\Phi^T D, \quad D = \mathrm{diag}(e^{\theta/2})
+
+    Paper: Eq. 4. Sets are sorted arrays of positions; boolean masks are welcome as arguments. Nothing of size M×M
+    is formed: memory is O(Md). The object is immutable; do not change `phi` in place after handing it over.
+
+    Parameters
+    ----------
+    phi : array (M, d)
+        Similarity features, one row per item. float32 is kept as it is and accumulated in float64.
+    theta : array (M,)
+        Log-qualities.
+    items : array (M,), optional
+        Labels of the items, positions unless given; they survive `condition`.
+
+    Examples
+    --------
+    >>> dpp = LowRankDPP([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [0.0, 0.0, 0.0])
+    >>> dpp.inclusion_prob().round(3)  # two copies share what a single item has
+    array([0.333, 0.333, 0.5  ])
+    >>> dpp.log_prob([0, 1])
+    -inf
+    """
+
+    phi: FloatArray
+    theta: Float64Array
+    items: npt.NDArray[Any]
+
+    def __init__(self, phi: npt.ArrayLike, theta: npt.ArrayLike, items: npt.ArrayLike | None = None) -> None:
+        features = np.asarray(phi)
+        if features.dtype not in (np.float32, np.float64):
+            features = features.astype(np.float64)
+        if features.ndim != 2:
+            raise ValueError(f"phi must be a matrix (items × features), got shape {features.shape}.")
+        theta = as_theta(theta)
+        if len(features) != len(theta):
+            raise ValueError(
+                f"phi and theta must describe the same items, got {len(features)} rows and {len(theta)} log-qualities."
+            )
+        features = features.view()
+        features.flags.writeable = False
+        object.__setattr__(self, "phi", features)
+        object.__setattr__(self, "theta", theta)
+        object.__setattr__(self, "items", as_items(items, len(theta)))
+        self._log_norms  # noqa: B018 - checks that phi is finite
+
+    def __repr__(self) -> str:
+        return f"LowRankDPP(n_items={self.n_items}, n_dimensions={self.phi.shape[1]})"
+
+    @property
+    def n_items(self) -> int:
+        """M."""
+        return len(self.theta)
+
+    # --- numerics shared by the public methods ----------------------------------------------------------------
+
+    @cached_property
+    def _log_norms(self) -> Float64Array:
+        return log_row_norms(self.phi)
+
+    @cached_property
+    def _factor(self) -> BalancedFactor:
+        M, d = self.phi.shape
+        if d <= M:
+            return BalancedFactor(self.phi, self.theta, self._log_norms)
+        # more dimensions than items: an M×M triangle has the same inner products. Row norms are put back
+        # in so that tiny and huge rows do not meet in one sum.
+        triangle = linalg.qr(unit_rows(self.phi, self._log_norms).T, mode="r")[0][:M].T
+        return BalancedFactor(triangle, self.theta + 2 * self._finite_log_norms, log_row_norms(triangle))
+
+    @cached_property
+    def _finite_log_norms(self) -> Float64Array:
+        return np.where(np.isfinite(self._log_norms), self._log_norms, 0.0)
+
+    @cached_property
+    def _cholesky(self) -> Float64Array:
+        """Lower factor C of G = diag(e^{-log_scale}) + WᵀW."""
+        G = self._factor.gram + np.diag(np.exp(-self._factor.log_scale))
+        return np.linalg.cholesky(G)
+
+    def _marginal_rows(self, rows: slice | IntArray) -> Float64Array:
+        """Rows of F with K = FFᵀ, F = W C^{-T}."""
+        solved = linalg.solve_triangular(self._cholesky, self._factor.rows(rows).T, lower=True)
+        return np.asarray(solved.T)
+
+    @cached_property
+    def _spectrum(self) -> Spectrum:
+        gram, log_scale = self._factor.gram, self._factor.log_scale
+        if not log_scale.any():
+            values, vectors = linalg.eigh(gram)
+            mu = np.maximum(values, 0.0) / (1.0 + np.maximum(values, 0.0))
+            lengths = np.sqrt(np.maximum(values, 0.0))
+        else:
+            C = self._cholesky
+            half = linalg.solve_triangular(C, gram, lower=True)
+            values, vectors = linalg.eigh(linalg.solve_triangular(C, half.T, lower=True))
+            mu = np.clip(values, 0.0, 1.0)
+            vectors = linalg.solve_triangular(C, vectors, lower=True, trans="T")
+            lengths = np.sqrt(mu)
+        # rounding leaves eigenvalues of this order where there are none
+        real = lengths**2 > 4 * np.finfo(float).eps * max(len(mu), 1) * (lengths**2).max(initial=0.0)
+        mu = np.where(real, mu, 0.0)
+        return Spectrum(mu, vectors / np.where(real, lengths, np.inf))
+
+    @cached_property
+    def _store(self) -> EigenvectorStore:
+        return EigenvectorStore(self.n_items, self._spectrum.transform, self._factor.rows)
+
+    @cached_property
+    def _rows(self) -> maximise.Rows:
+        return maximise.Rows(self.phi, self._log_norms, self.theta + 2 * self._log_norms)
+
+    def _shifted(self, shift: float) -> Self:
+        return type(self)(self.phi, self.theta + shift, self.items)
+
+    # --- the distribution -------------------------------------------------------------------------------------
+
+    @cached_property
+    def log_normalizer(self) -> float:
+        """Log Z = log det(I + L). O(Md²)."""
+        return float(2 * np.log(np.diag(self._cholesky)).sum() + self._factor.log_scale.sum())
+
+    @cached_property
+    def expected_size(self) -> float:
+        """E|S| = tr K = Σ λ_j/(1+λ_j)."""
+        return float(self._spectrum.mu.sum())
+
+    @cached_property
+    def rank(self) -> int:
+        """Size of the largest set with positive probability. O(Md²)."""
+        d = self.phi.shape[1]
+        stacked = np.empty((0, d))
+        for block in row_blocks(*self.phi.shape):
+            rows = unit_rows(self.phi[block], self._log_norms[block])
+            stacked = linalg.qr(np.vstack([stacked, rows]), mode="r")[0][:d]
+        if min(stacked.shape) == 0:
+            return 0
+        diagonal = np.abs(np.diag(linalg.qr(stacked, mode="r", pivoting=True)[0]))
+        return int((diagonal > SPAN_TOLERANCE * diagonal[0]).sum()) if diagonal[0] > 0 else 0
+
+    def log_prob(self, S: npt.ArrayLike) -> float:
+        """Log q(S); −inf where the rows of S are dependent. O(d|S|²) after the normalizer."""
+        return self._log_weight(as_index_set(S, self.n_items)) - self.log_normalizer
+
+    def _log_weight(self, S: IntArray) -> float:
+        """θ(S) + log det([ΦΦᵀ]_S)."""
+        if len(S) == 0:
+            return 0.0
+        if len(S) > self.phi.shape[1]:
+            return -np.inf
+        units = unit_rows(self.phi[S], self._log_norms[S])
+        diagonal = np.abs(np.diag(linalg.qr(units.T, mode="r", pivoting=True)[0]))
+        if diagonal.min() < SPAN_TOLERANCE:
+            return -np.inf
+        return float((self.theta[S] + 2 * self._log_norms[S]).sum() + 2 * np.log(diagonal).sum())
+
+    def inclusion_prob(self) -> Float64Array:
+        """P(m ∈ S) = K_mm for every item, shape (M,). O(Md²)."""
+        found = np.empty(self.n_items)
+        for block in row_blocks(*self.phi.shape):
+            F = self._marginal_rows(block)
+            found[block] = np.einsum("md,md->m", F, F)
+        return np.minimum(found, 1.0)
+
+    def marginal_kernel(self, rows: npt.ArrayLike, cols: npt.ArrayLike | None = None) -> Float64Array:
+        """The block K[rows, cols] of the marginal kernel K = L(I+L)⁻¹; cols = rows unless given."""
+        left = self._marginal_rows(as_positions(rows, self.n_items, "rows"))
+        if cols is None:
+            return left @ left.T
+        return left @ self._marginal_rows(as_positions(cols, self.n_items, "cols")).T
+
+    def covariance_matvec(self, v: npt.ArrayLike) -> Float64Array:
+        """Cov(γ)v = (diag(K) − K∘K)v without forming K. O(Md²).
+
+        With K = FFᵀ, (K∘K)v = diag(F (Fᵀ diag(v) F) Fᵀ).
+        """
+        v = np.asarray(v, dtype=np.float64)
+        if v.shape != (self.n_items,):
+            raise ValueError(f"v must have one entry per item, shape ({self.n_items},), got {v.shape}.")
+        blocks = row_blocks(*self.phi.shape)
+        d = len(self._factor.log_scale)
+        inner = np.zeros((d, d))
+        for block in blocks:
+            F = self._marginal_rows(block)
+            inner += F.T @ (v[block, None] * F)
+        product = np.empty(self.n_items)
+        for block in blocks:
+            F = self._marginal_rows(block)
+            product[block] = np.einsum("md,md->m", F, F) * v[block] - np.einsum("md,md->m", F @ inner, F)
+        return product
+
+    # --- drawing sets -----------------------------------------------------------------------------------------
+
+    def sample(self, n: int, rng: np.random.Generator | int) -> list[IntArray]:
+        """Draw n sets exactly; each is a sorted array of positions.
+
+        The eigendecomposition, O(Md² + d³), is paid once for the object; then O(M) for each eigenvector that comes
+        into use, and O(k³ log k) a set.
+        """
+        n, rng = as_count(n), np.random.default_rng(rng)
+        picks = rng.random((n, len(self._spectrum.mu))) < self._spectrum.mu
+        return draw_projections(self._store, [np.flatnonzero(pick) for pick in picks], rng)
+
+    def sample_fixed_size(self, k: int, n: int, rng: np.random.Generator | int) -> list[IntArray]:
+        """Draw n sets of exactly k items (k-DPP). After the decomposition O(dk) and O(k³ log k) a set."""
+        n, rng = as_count(n), np.random.default_rng(rng)
+        scaled = self._centred_on(k)
+        picks = poisson_binomial.draw_given_size(
+            scaled._spectrum.mu, k, rng.random((n, len(scaled._spectrum.mu)))
+        )
+        return draw_projections(scaled._store, list(picks), rng)
+
+    def inclusion_prob_fixed_size(self, k: int) -> Float64Array:
+        """P(m ∈ S | |S| = k) for every item, shape (M,). O(Md²)."""
+        spectrum = (scaled := self._centred_on(k))._spectrum
+        weight = poisson_binomial.success_prob_given_size(spectrum.mu, k)
+        found = np.empty(self.n_items)
+        for block in row_blocks(*self.phi.shape):
+            found[block] = (scaled._factor.rows(block) @ spectrum.transform) ** 2 @ weight
+        return np.minimum(found, 1.0)
+
+    def log_normalizer_fixed_size(self, k: int) -> float:
+        """Log Σ_{|S|=k} e^{θ(S)} det([ΦΦᵀ]_S) = log e_k(λ)."""
+        scaled = self._centred_on(k)
+        log_size_prob = poisson_binomial.log_size_prob(scaled._spectrum.mu, k)
+        return scaled.log_normalizer + log_size_prob - k * self._centred[k][1]
+
+    @cached_property
+    def _centred(self) -> dict[int, tuple[Self, float]]:
+        return {}
+
+    def _centred_on(self, k: int) -> Self:
+        """The same k-DPP (adding a constant to θ leaves it alone) with an expected size at k.
+
+        There all probabilities of sizes are moderate. The last ones asked for are kept: their decomposition is dear.
+        """
+        k = as_size(k, min(self.phi.shape), "the number of items and the rank of phi")
+        if k not in self._centred:
+            if k == 0:
+                centred, shift = self, 0.0
+            else:
+                largest = self.rank if k > 0.9 * min(self.phi.shape) else min(self.phi.shape)
+                as_size(k, largest, "the rank of phi: larger sets have probability zero")
+                centred, shift = self._rescaled(min(float(k), largest - 0.5), tolerance=0.1)
+            if len(self._centred) >= 4:
+                del self._centred[next(iter(self._centred))]
+            self._centred[k] = (centred, shift)
+        return self._centred[k][0]
+
+    # --- other DPPs from this one -----------------------------------------------------------------------------
+
+    def rescaled(self, expected_size: float) -> Self:
+        """The DPP with θ + constant whose expected size is the one asked for.
+
+        Solves Σ_j e^{c}λ_j / (1 + e^{c}λ_j) = κ. Paper: Algorithm 1, first line.
+        """
+        if not 0 < expected_size < self.rank:
+            raise ValueError(
+                f"The expected size must lie strictly between 0 and {self.rank}, the rank of phi, got {expected_size}."
+            )
+        return self._rescaled(float(expected_size), tolerance=1e-10 * min(expected_size, 1.0))[0]
+
+    def _rescaled(self, expected_size: float, tolerance: float) -> tuple[Self, float]:
+        shift = -float((self.theta + 2 * self._log_norms).max())
+        low, high = -np.inf, np.inf
+        for _ in range(200):
+            scaled = self._shifted(shift)
+            error = scaled.expected_size - expected_size
+            if abs(error) <= tolerance or high - low < 1e-12 * max(1.0, abs(shift)):
+                return scaled, shift
+            low, high = (low, shift) if error > 0 else (shift, high)
+            mu = scaled._spectrum.mu
+            # beyond 40, 1 − μ is rounding
+            step = poisson_binomial.shift_for_size(np.minimum(logit(mu[mu > 0]), 40.0), expected_size)
+            if low < shift + step < high:
+                shift += step
+            elif np.isfinite(low) and np.isfinite(high):
+                shift = 0.5 * (low + high)
+            else:
+                shift += 20.0 if error < 0 else -20.0
+        raise ValueError(
+            f"No constant added to theta gives an expected size of {expected_size}: phi has directions too weak to be "
+            "told from rounding. Ask for a smaller size."
+        )
+
+    def condition(self, include: npt.ArrayLike = (), exclude: npt.ArrayLike = ()) -> Self:
+        """The law of S∖A given that S contains A = include and avoids B = exclude.
+
+        Another LowRankDPP over the remaining items (`items` maps back): the same θ on the rows of ΦP, where P projects
+        out span{φ_a : a ∈ A}. O(Md²).
+        """
+        inside, rest = split_items(include, exclude, self.n_items)
+        if self._log_weight(inside) == -np.inf:
+            raise ValueError(
+                f"Items {inside.tolist()} never occur together: their rows of phi are linearly dependent. "
+                "Include fewer of them."
+            )
+        phi, theta = self.phi[rest], self.theta[rest]
+        if len(inside):
+            basis = linalg.qr(unit_rows(self.phi[inside], self._log_norms[inside]).T)[0]
+            projected = np.empty((len(rest), phi.shape[1] - len(inside)), dtype=phi.dtype)
+            for block in row_blocks(*phi.shape):
+                projected[block] = phi[block] @ basis[:, len(inside) :]
+            # float32 rows stick out by their own rounding
+            tolerance = max(SPAN_TOLERANCE, 16 * float(np.finfo(phi.dtype).eps))
+            projected[log_row_norms(projected) < self._log_norms[rest] + np.log(tolerance)] = 0.0
+            phi = projected
+        return type(self)(phi, theta, self.items[rest])
+
+    def map(self, size: int | None = None) -> IntArray:
+        """A set that no single addition, removal or swap improves; of the given size, if one is given.
+
+        Greedy growth (Chen et al. 2018), then exchange. O(Mdk), plus O(Mdk) for each exchange.
+        """
+        if size is not None:
+            size = as_size(size, min(self.phi.shape), "the number of items and the rank of phi")
+        S = maximise.grow(self._rows, size)
+        if size is not None and len(S) < size:
+            raise ValueError(
+                f"The size must be at most {len(S)}, got {size}: the rows of phi span no more dimensions, "
+                "so larger sets have probability zero."
+            )
+        return maximise.exchange(self._rows, S, keep_size=size is not None)

@@ -1,0 +1,161 @@
+"""Exact sampling of projection DPPs by accept/reject.
+
+Given k orthonormal eigenvectors (columns of V, M×k), items are drawn one after another with probability
+∝ ‖PV_i‖², where P projects out the rows drawn so far. Barthelmé, Tremblay & Amblard (2023) propose i ∝ ‖V_i‖²
+and accept with probability ‖PV_i‖²/‖V_i‖²: k·H_k proposals in all. We propose by picking one of the k
+eigenvectors at random and then i ∝ V_ij², which is the same law; the sums of V_ij² over blocks of items are
+kept for each eigenvector, so a proposal costs O(log M + k²) and a set O(k³ log k), whatever M is.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from .sets import IntArray, row_blocks
+
+Float64Array = npt.NDArray[np.float64]
+
+BLOCK = 64  # items per block of the inverse distribution functions
+
+
+class EigenvectorStore:
+    """Eigenvectors of one kernel as rows (d, M), computed when a draw first needs them.
+
+    Memory is touched only for eigenvectors in use: O(M) for each.
+    """
+
+    def __init__(self, n_items: int, transform: Float64Array, rows: Callable[[slice], Float64Array]) -> None:
+        self._transform = transform  # (d, d): V = W·transform
+        self._rows = rows
+        d = transform.shape[1]
+        self._known = np.zeros(d, dtype=bool)
+        self.vectors = np.empty((d, n_items))
+        self.mass = np.empty((d, n_items // BLOCK + 2))  # cumulative over blocks, starting at zero
+
+    def prepare(self, needed: IntArray) -> None:
+        """Compute the eigenvectors in `needed` that are not there yet. O(Md) for each."""
+        new = needed[~self._known[needed]]
+        if len(new) == 0:
+            return
+        n_items = self.vectors.shape[1]
+        for block in row_blocks(n_items, self._transform.shape[0]):
+            self.vectors[new, block] = self._transform[:, new].T @ self._rows(block).T
+        starts = np.arange(0, n_items, BLOCK)
+        self.mass[new, 0] = 0.0
+        for j in new:
+            sums = np.cumsum(np.add.reduceat(np.square(self.vectors[j]), starts))
+            self.mass[j, 1 : len(sums) + 1] = sums
+            self.mass[j, len(sums) + 1 :] = sums[-1]
+        self._known[new] = True
+
+
+def draw_projections(
+    store: EigenvectorStore, chosen: Sequence[IntArray], rng: np.random.Generator, tries: int = 50
+) -> list[IntArray]:
+    """One set for each array of chosen eigenvectors, sorted.
+
+    After `tries`·k rejections in a row, which has probability below e^{-tries}, the item is drawn directly in
+    O(Mk²); so no set of inputs can make this hang.
+    """
+    sizes = np.array([len(c) for c in chosen], dtype=np.int64)
+    if sizes.sum() == 0:
+        return [np.empty(0, dtype=np.int64) for _ in chosen]
+    flat = np.concatenate(chosen)
+    store.prepare(np.unique(flat))
+    drawn = _draw_all(store.vectors, store.mass, flat, sizes, rng, tries)
+    return [np.sort(part) for part in np.split(drawn, np.cumsum(sizes)[:-1])]
+
+
+@numba.njit(cache=True)
+def _draw_all(vectors, mass, flat, sizes, rng, tries):  # type: ignore[no-untyped-def]
+    drawn = np.empty(len(flat), dtype=np.int64)
+    start = 0
+    for k in sizes:
+        chosen = flat[start : start + k]
+        basis = np.empty((k, k))
+        row = np.empty(k)
+        for t in range(k):
+            item = _propose_until_accepted(vectors, mass, chosen, basis[:t], row, rng, tries * k)
+            if item < 0:
+                item = _draw_directly(vectors, chosen, basis[:t], row, rng)
+            drawn[start + t] = item
+            _extend(basis, t, row)
+        start += k
+    return drawn
+
+
+@numba.njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
+def _propose_until_accepted(vectors, mass, chosen, basis, row, rng, tries):  # type: ignore[no-untyped-def]
+    k = len(chosen)
+    for _ in range(tries):
+        item = _item_from(vectors, mass, chosen[int(rng.random() * k)], rng.random())
+        norm = 0.0
+        for c in range(k):
+            row[c] = vectors[chosen[c], item]
+            norm += row[c] * row[c]
+        threshold = norm * rng.random()
+        left = norm
+        for b in range(len(basis)):
+            along = 0.0
+            for c in range(k):
+                along += basis[b, c] * row[c]
+            left -= along * along
+            if left <= threshold:  # the rest can only shrink it further
+                break
+        # what rounding leaves of an item that is in the set already must never be accepted
+        if left > threshold and left > 1e-12 * norm:
+            return item
+    return -1
+
+
+@numba.njit(cache=True)
+def _item_from(vectors, mass, j, u):  # type: ignore[no-untyped-def]
+    """Item with probability V_ij², by bisection over blocks and a scan of one block."""
+    n_items = vectors.shape[1]
+    low, high = 0, (n_items - 1) // BLOCK
+    target = u * mass[j, high + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if mass[j, middle + 1] > target:
+            high = middle
+        else:
+            low = middle + 1
+    left = target - mass[j, low]
+    item = low * BLOCK
+    for item in range(low * BLOCK, min(n_items, (low + 1) * BLOCK)):
+        left -= vectors[j, item] * vectors[j, item]
+        if left < 0.0:
+            break
+    return item
+
+
+@numba.njit(cache=True)
+def _extend(basis, t, row):  # type: ignore[no-untyped-def]
+    """Gram-Schmidt, twice: the row of the drawn item becomes the next basis vector."""
+    for _ in range(2):
+        for b in range(t):
+            row -= np.dot(basis[b], row) * basis[b]
+    basis[t] = row / np.sqrt(np.dot(row, row))
+
+
+@numba.njit(cache=True)
+def _draw_directly(vectors, chosen, basis, row, rng):  # type: ignore[no-untyped-def]
+    n_items = vectors.shape[1]
+    k = len(chosen)
+    cumulative = np.empty(n_items)
+    total = 0.0
+    for item in range(n_items):
+        for c in range(k):
+            row[c] = vectors[chosen[c], item]
+        norm = np.dot(row, row)
+        for b in range(len(basis)):
+            row -= np.dot(basis[b], row) * basis[b]
+        left = np.dot(row, row)
+        total += left if left > 1e-12 * norm else 0.0
+        cumulative[item] = total
+    item = min(np.searchsorted(cumulative, rng.random() * total, side="right"), n_items - 1)
+    for c in range(k):
+        row[c] = vectors[chosen[c], item]
+    return item

@@ -1,0 +1,115 @@
+"""Checking what comes in from outside: index sets, arrays, sizes."""
+
+import operator
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray: TypeAlias = npt.NDArray[np.floating[Any]]
+IntArray: TypeAlias = npt.NDArray[np.int64]
+
+BLOCK_BYTES = 1 << 23  # rows are handled in blocks of about this size, so temporaries stay small
+
+
+def as_index_set(S: npt.ArrayLike, n_items: int, name: str = "S") -> IntArray:
+    """Sorted positions of a set given as positions or as a boolean mask (n_items,).
+
+    >>> as_index_set([3, 1], 5)
+    array([1, 3])
+    >>> as_index_set([False, True, True], 3)
+    array([1, 2])
+    """
+    given = np.asarray(S)
+    if given.ndim != 1:
+        raise ValueError(f"{name} must be a one-dimensional set of item positions, got shape {given.shape}.")
+    if given.dtype == bool:
+        if len(given) != n_items:
+            raise ValueError(f"The mask {name} must have {n_items} entries, one per item, got {len(given)}.")
+        return np.flatnonzero(given)
+    if given.size == 0:
+        return np.empty(0, dtype=np.int64)
+    if not np.issubdtype(given.dtype, np.integer):
+        raise ValueError(f"{name} must hold integer positions or booleans, got {given.dtype}.")
+    found = np.sort(given.astype(np.int64))
+    if found[0] < 0 or found[-1] >= n_items:
+        raise ValueError(
+            f"{name} must hold positions from 0 to {n_items - 1}, got {found[0] if found[0] < 0 else found[-1]}."
+        )
+    if (found[1:] == found[:-1]).any():
+        twice = found[1:][found[1:] == found[:-1]][0]
+        raise ValueError(f"{name} names item {twice} more than once; a set holds each item once.")
+    return found
+
+
+def as_positions(positions: npt.ArrayLike, n_items: int, name: str) -> IntArray:
+    """Positions in any order, repeats allowed, for blocks of a matrix."""
+    found = np.atleast_1d(np.asarray(positions))
+    if found.dtype == bool:
+        return as_index_set(found, n_items, name)
+    if found.size:
+        as_index_set(np.unique(found), n_items, name)
+    return found.astype(np.int64)
+
+
+def as_theta(theta: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Finite log-qualities (M,), as a read-only float64 array."""
+    found = np.array(theta, dtype=np.float64)
+    if found.ndim != 1:
+        raise ValueError(f"theta must have one entry per item, shape (M,), got shape {found.shape}.")
+    if not np.isfinite(found).all():
+        where = int(np.flatnonzero(~np.isfinite(found))[0])
+        raise ValueError(
+            f"theta must be finite, got {found[where]} at item {where}. "
+            "To force items in or out use condition(include=..., exclude=...)."
+        )
+    found.flags.writeable = False
+    return found
+
+
+def as_items(items: npt.ArrayLike | None, n_items: int) -> npt.NDArray[Any]:
+    """Labels of the items; their positions unless given."""
+    found = np.arange(n_items) if items is None else np.asarray(items)
+    if found.shape != (n_items,):
+        raise ValueError(f"items must hold {n_items} labels, one per item, got shape {found.shape}.")
+    return found
+
+
+def as_size(k: int, largest: int, what: str) -> int:
+    """A set size between 0 and `largest`; `what` says in the error why it cannot be larger."""
+    try:
+        size = operator.index(k)
+    except TypeError:
+        raise ValueError(f"The size must be a whole number, got {k!r}.") from None
+    if not 0 <= size <= largest:
+        raise ValueError(f"The size must be between 0 and {largest} ({what}), got {size}.")
+    return size
+
+
+def as_count(n: int) -> int:
+    """A number of sets to draw, zero or more."""
+    try:
+        count = operator.index(n)
+    except TypeError:
+        raise ValueError(f"The number of sets must be a whole number, got {n!r}.") from None
+    if count < 0:
+        raise ValueError(f"The number of sets must not be negative, got {count}.")
+    return count
+
+
+def split_items(include: npt.ArrayLike, exclude: npt.ArrayLike, n_items: int) -> tuple[IntArray, IntArray]:
+    """Positions to include, and the positions that stay undecided, for `condition`."""
+    inside = as_index_set(include, n_items, "include")
+    outside = as_index_set(exclude, n_items, "exclude")
+    both = np.intersect1d(inside, outside)
+    if len(both):
+        raise ValueError(f"Item {both[0]} cannot be both included and excluded.")
+    rest = np.ones(n_items, dtype=bool)
+    rest[inside] = rest[outside] = False
+    return inside, np.flatnonzero(rest)
+
+
+def row_blocks(n_rows: int, n_columns: int) -> list[slice]:
+    """Slices that cover the rows in blocks of about BLOCK_BYTES."""
+    step = max(64, BLOCK_BYTES // (8 * max(n_columns, 1)))
+    return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
