@@ -45,8 +45,8 @@ def log_row_norms(phi: FloatArray) -> Float64Array:
         if not np.isfinite(rows).all():
             bad = doubtful[~np.isfinite(rows).all(axis=1)]
             raise ValueError(
-                f"phi must be finite, got NaN or infinity in {len(bad)} of {len(phi)} rows, first in row {bad[0]}. "
-                "Drop those items or fill in the missing values."
+                f"phi must be finite, got NaN or infinity in {len(bad)} of {len(phi)} rows, first in row "
+                f"{bad[0]}. Drop those items or fill in the missing values."
             )
         largest = np.abs(rows).max(axis=1, initial=0.0)
         largest[largest == 0] = 1.0
@@ -57,12 +57,11 @@ def log_row_norms(phi: FloatArray) -> Float64Array:
 
 def unit_rows(phi: FloatArray, log_norms: Float64Array) -> Float64Array:
     """Rows of Φ divided by their norms; zero rows stay zero."""
-    rows = phi.astype(np.float64)
-    largest = np.abs(rows).max(axis=1, initial=0.0, keepdims=True)
-    largest[largest == 0] = 1.0
-    rows /= largest
-    rest = log_norms[:, None] - np.log(largest)
-    return rows * np.exp(-np.where(np.isfinite(rest), rest, 0.0))
+    log_norms = np.where(np.isfinite(log_norms), log_norms, 0.0)
+    if (np.abs(log_norms) < 300).all():
+        return np.asarray(phi * np.exp(-log_norms)[:, None], dtype=np.float64)
+    halves = np.exp(-log_norms / 2)[:, None]  # in two steps, since 1/norm may overflow
+    return np.asarray(phi * halves * halves, dtype=np.float64)
 
 
 class Peeled(NamedTuple):
@@ -102,10 +101,7 @@ def peel(units: Float64Array, log_diagonal: Float64Array) -> Peeled:
         bases.append(directions)
         scales.append(np.full(directions.shape[1], top))
     with np.errstate(divide="ignore"):
-        outside = (
-            residual
-            * np.exp(np.minimum(remaining / 2 - np.log(np.where(inside, 1.0, length)), 700.0))[:, None]
-        )
+        outside = residual * np.exp(np.minimum(remaining / 2 - np.log(np.where(inside, 1.0, length)), 700.0))[:, None]
     return Peeled(np.hstack(bases), np.concatenate(scales), np.hstack(parts), outside)
 
 
@@ -154,7 +150,7 @@ class BalancedFactor:
         rotation = linalg.qr(self.peeled.basis)[0]
         rotation[:, :h] = self.peeled.basis
         W = np.empty(self.phi.shape)
-        for block in row_blocks(*W.shape):
+        for block in row_blocks(*self.phi.shape):
             W[block] = self._scaled(block) @ rotation
         W[:, :h] *= np.exp(-self.peeled.log_scale / 2)
         W[self.large, :h] = self.peeled.components
@@ -164,10 +160,8 @@ class BalancedFactor:
     def _scaled(self, rows: slice | npt.NDArray[np.int64]) -> Float64Array:
         """Rows of B, with zeros for the large rows: those are filled in from `peeled`."""
         moderate = self.theta[rows] + 2 * self.log_norms[rows] <= MODERATE
-        return (
-            self.phi[rows]
-            * np.exp(self.theta[rows] / 2, where=moderate, out=np.zeros(moderate.shape))[:, None]
-        )
+        quality = np.exp(self.theta[rows] / 2, where=moderate, out=np.zeros(moderate.shape))
+        return np.asarray(self.phi[rows] * quality[:, None], dtype=np.float64)
 
     def rows(self, rows: slice | npt.NDArray[np.int64]) -> Float64Array:
         """Rows of W."""

@@ -77,7 +77,7 @@ class IndependentSets:
         v = np.asarray(v, dtype=np.float64)
         if v.shape != (self.n_items,):
             raise ValueError(f"v must have one entry per item, shape ({self.n_items},), got {v.shape}.")
-        return expit(self.theta) * expit(-self.theta) * v
+        return np.asarray(expit(self.theta) * expit(-self.theta) * v)
 
     def sample(self, n: int, rng: np.random.Generator | int) -> list[IntArray]:
         """Draw n sets; each is a sorted array of positions."""
@@ -98,9 +98,7 @@ class IndependentSets:
     def log_normalizer_fixed_size(self, k: int) -> float:
         """Log Σ_{|S|=k} e^{θ(S)}."""
         centred, shift = self._centred_on(k)
-        return (
-            centred.log_normalizer + poisson_binomial.log_size_prob(centred.inclusion_prob(), k) - k * shift
-        )
+        return centred.log_normalizer + poisson_binomial.log_size_prob(centred.inclusion_prob(), k) - k * shift
 
     def _centred_on(self, k: int) -> tuple[Self, float]:
         k = as_size(k, self.n_items, "the number of items")

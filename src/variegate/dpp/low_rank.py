@@ -33,6 +33,10 @@ class Spectrum(NamedTuple):
     transform: Float64Array
 
 
+class _SizeOutOfReach(ValueError):
+    """No constant added to θ gives the size."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class LowRankDPP:
     r"""Determinantal point process with similarity features Φ and log-qualities θ.
@@ -71,6 +75,8 @@ class LowRankDPP:
             features = features.astype(np.float64)
         if features.ndim != 2:
             raise ValueError(f"phi must be a matrix (items × features), got shape {features.shape}.")
+        if features.shape[1] == 0:  # no features is one feature that is zero for all: only the empty set is possible
+            features = np.zeros((len(features), 1))
         theta = as_theta(theta)
         if len(features) != len(theta):
             raise ValueError(
@@ -100,7 +106,7 @@ class LowRankDPP:
     @cached_property
     def _factor(self) -> BalancedFactor:
         M, d = self.phi.shape
-        if d <= M:
+        if d <= M or M == 0:
             return BalancedFactor(self.phi, self.theta, self._log_norms)
         # more dimensions than items: an M×M triangle has the same inner products. Row norms are put back
         # in so that tiny and huge rows do not meet in one sum.
@@ -117,10 +123,13 @@ class LowRankDPP:
         G = self._factor.gram + np.diag(np.exp(-self._factor.log_scale))
         return np.linalg.cholesky(G)
 
+    @cached_property
+    def _inverse_cholesky(self) -> Float64Array:
+        return np.asarray(linalg.solve_triangular(self._cholesky, np.eye(len(self._cholesky)), lower=True))
+
     def _marginal_rows(self, rows: slice | IntArray) -> Float64Array:
         """Rows of F with K = FFᵀ, F = W C^{-T}."""
-        solved = linalg.solve_triangular(self._cholesky, self._factor.rows(rows).T, lower=True)
-        return np.asarray(solved.T)
+        return np.asarray(self._factor.rows(rows) @ self._inverse_cholesky.T)
 
     @cached_property
     def _spectrum(self) -> Spectrum:
@@ -244,9 +253,7 @@ class LowRankDPP:
         """Draw n sets of exactly k items (k-DPP). After the decomposition O(dk) and O(k³ log k) a set."""
         n, rng = as_count(n), np.random.default_rng(rng)
         scaled = self._centred_on(k)
-        picks = poisson_binomial.draw_given_size(
-            scaled._spectrum.mu, k, rng.random((n, len(scaled._spectrum.mu)))
-        )
+        picks = poisson_binomial.draw_given_size(scaled._spectrum.mu, k, rng.random((n, len(scaled._spectrum.mu))))
         return draw_projections(scaled._store, list(picks), rng)
 
     def inclusion_prob_fixed_size(self, k: int) -> Float64Array:
@@ -265,6 +272,11 @@ class LowRankDPP:
         return scaled.log_normalizer + log_size_prob - k * self._centred[k][1]
 
     @cached_property
+    def _largest_size(self) -> int:
+        """A bound on the rank that costs nothing."""
+        return min(self.phi.shape[1], int((self._log_norms > -np.inf).sum()))
+
+    @cached_property
     def _centred(self) -> dict[int, tuple[Self, float]]:
         return {}
 
@@ -273,14 +285,13 @@ class LowRankDPP:
 
         There all probabilities of sizes are moderate. The last ones asked for are kept: their decomposition is dear.
         """
-        k = as_size(k, min(self.phi.shape), "the number of items and the rank of phi")
+        k = as_size(k, self._largest_size, "the number of items and of dimensions of phi that are not zero")
         if k not in self._centred:
-            if k == 0:
-                centred, shift = self, 0.0
-            else:
-                largest = self.rank if k > 0.9 * min(self.phi.shape) else min(self.phi.shape)
-                as_size(k, largest, "the rank of phi: larger sets have probability zero")
-                centred, shift = self._rescaled(min(float(k), largest - 0.5), tolerance=0.1)
+            try:
+                centred, shift = (self, 0.0) if k == 0 else self._rescaled(k - 0.5, tolerance=0.1)
+            except _SizeOutOfReach:
+                as_size(k, self.rank, "the rank of phi: larger sets have probability zero")
+                raise
             if len(self._centred) >= 4:
                 del self._centred[next(iter(self._centred))]
             self._centred[k] = (centred, shift)
@@ -293,33 +304,37 @@ class LowRankDPP:
 
         Solves Σ_j e^{c}λ_j / (1 + e^{c}λ_j) = κ. Paper: Algorithm 1, first line.
         """
-        if not 0 < expected_size < self.rank:
+        if not 0 < expected_size < self._largest_size:
             raise ValueError(
-                f"The expected size must lie strictly between 0 and {self.rank}, the rank of phi, got {expected_size}."
+                f"The expected size must lie strictly between 0 and {self._largest_size}, the number of items and of "
+                f"dimensions of phi that are not zero, got {expected_size}."
             )
         return self._rescaled(float(expected_size), tolerance=1e-10 * min(expected_size, 1.0))[0]
 
     def _rescaled(self, expected_size: float, tolerance: float) -> tuple[Self, float]:
         shift = -float((self.theta + 2 * self._log_norms).max())
-        low, high = -np.inf, np.inf
+        low, high, stride = -np.inf, np.inf, 20.0
         for _ in range(200):
             scaled = self._shifted(shift)
-            error = scaled.expected_size - expected_size
+            mu = scaled._spectrum.mu
+            error = mu.sum() - expected_size
             if abs(error) <= tolerance or high - low < 1e-12 * max(1.0, abs(shift)):
                 return scaled, shift
             low, high = (low, shift) if error > 0 else (shift, high)
-            mu = scaled._spectrum.mu
             # beyond 40, 1 − μ is rounding
             step = poisson_binomial.shift_for_size(np.minimum(logit(mu[mu > 0]), 40.0), expected_size)
+            if step == np.inf and expected_size >= self.rank:
+                break
             if low < shift + step < high:
                 shift += step
             elif np.isfinite(low) and np.isfinite(high):
                 shift = 0.5 * (low + high)
             else:
-                shift += 20.0 if error < 0 else -20.0
-        raise ValueError(
-            f"No constant added to theta gives an expected size of {expected_size}: phi has directions too weak to be "
-            "told from rounding. Ask for a smaller size."
+                shift += stride if error < 0 else -stride
+                stride *= 2
+        raise _SizeOutOfReach(
+            f"No constant added to theta gives an expected size of {expected_size}: the rank of phi is {self.rank}. "
+            "Ask for a smaller size."
         )
 
     def condition(self, include: npt.ArrayLike = (), exclude: npt.ArrayLike = ()) -> Self:
@@ -352,7 +367,7 @@ class LowRankDPP:
         Greedy growth (Chen et al. 2018), then exchange. O(Mdk), plus O(Mdk) for each exchange.
         """
         if size is not None:
-            size = as_size(size, min(self.phi.shape), "the number of items and the rank of phi")
+            size = as_size(size, self._largest_size, "the number of items and of dimensions of phi that are not zero")
         S = maximise.grow(self._rows, size)
         if size is not None and len(S) < size:
             raise ValueError(

@@ -64,7 +64,7 @@ def grow(rows: Rows, size: int | None) -> IntArray:
 
 
 def _residual(rows: Rows, item: int, basis: Float64Array) -> Float64Array:
-    unit = rows.units(np.array([item]))[0]
+    unit: Float64Array = rows.units(np.array([item]))[0]
     for _ in range(2):  # twice is enough
         unit = unit - basis.T @ (basis @ unit)
     return unit
@@ -133,9 +133,7 @@ def _best_addition(base: Float64Array, apart: Float64Array, start: int) -> Move:
     return Move(float(gains[item]), add=start + item)
 
 
-def _best_swap(
-    base: Float64Array, replaced: Float64Array, cost: Float64Array, S: IntArray, start: int
-) -> Move:
+def _best_swap(base: Float64Array, replaced: Float64Array, cost: Float64Array, S: IntArray, start: int) -> Move:
     with np.errstate(divide="ignore"):
         gains = base[:, None] + np.log(replaced) - cost
     item, member = np.unravel_index(int(np.argmax(gains)), gains.shape)

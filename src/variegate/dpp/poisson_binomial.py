@@ -54,7 +54,7 @@ def success_prob_given_size(mu: Float64Array, k: int) -> Float64Array:
     before = size_table(mu, k)
     after = size_table(mu[::-1].copy(), k)[::-1]
     others = (before[:-1, :k] * after[1:, k - 1 :: -1]).sum(axis=1)  # k − 1 among the others
-    return mu * others / before[-1, k]
+    return np.asarray(mu * others / before[-1, k])
 
 
 def log_size_prob(mu: Float64Array, k: int) -> float:

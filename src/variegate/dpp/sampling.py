@@ -18,6 +18,7 @@ from .sets import IntArray, row_blocks
 Float64Array = npt.NDArray[np.float64]
 
 BLOCK = 64  # items per block of the inverse distribution functions
+ROUNDING = 1e-12  # a remaining part of a row below this share is rounding
 
 
 class EigenvectorStore:
@@ -86,26 +87,28 @@ def _draw_all(vectors, mass, flat, sizes, rng, tries):  # type: ignore[no-untype
     return drawn
 
 
-@numba.njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
+@numba.njit(cache=True)
+def _gather(vectors, chosen, item, row):  # type: ignore[no-untyped-def]
+    for c in range(len(chosen)):
+        row[c] = vectors[chosen[c], item]
+
+
+@numba.njit(cache=True)
 def _propose_until_accepted(vectors, mass, chosen, basis, row, rng, tries):  # type: ignore[no-untyped-def]
     k = len(chosen)
     for _ in range(tries):
         item = _item_from(vectors, mass, chosen[int(rng.random() * k)], rng.random())
-        norm = 0.0
-        for c in range(k):
-            row[c] = vectors[chosen[c], item]
-            norm += row[c] * row[c]
-        threshold = norm * rng.random()
+        _gather(vectors, chosen, item, row)
+        norm = _dot(row, row)
+        # what rounding leaves of an item that is in the set already must never be accepted
+        threshold = norm * max(rng.random(), ROUNDING)
         left = norm
         for b in range(len(basis)):
-            along = 0.0
-            for c in range(k):
-                along += basis[b, c] * row[c]
+            along = _dot(basis[b], row)
             left -= along * along
             if left <= threshold:  # the rest can only shrink it further
                 break
-        # what rounding leaves of an item that is in the set already must never be accepted
-        if left > threshold and left > 1e-12 * norm:
+        if left > threshold:
             return item
     return -1
 
@@ -131,31 +134,49 @@ def _item_from(vectors, mass, j, u):  # type: ignore[no-untyped-def]
     return item
 
 
+@numba.njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
+def _dot(a, b):  # type: ignore[no-untyped-def]
+    """A plain loop: np.dot would add three seconds of compilation and win nothing at this length."""
+    total = 0.0
+    for c in range(len(a)):
+        total += a[c] * b[c]
+    return total
+
+
+@numba.njit(cache=True)
+def _project_out(row, basis):  # type: ignore[no-untyped-def]
+    for b in range(len(basis)):
+        along = _dot(basis[b], row)
+        for c in range(len(row)):
+            row[c] -= along * basis[b, c]
+
+
 @numba.njit(cache=True)
 def _extend(basis, t, row):  # type: ignore[no-untyped-def]
     """Gram-Schmidt, twice: the row of the drawn item becomes the next basis vector."""
-    for _ in range(2):
-        for b in range(t):
-            row -= np.dot(basis[b], row) * basis[b]
-    basis[t] = row / np.sqrt(np.dot(row, row))
+    _project_out(row, basis[:t])
+    _project_out(row, basis[:t])
+    length = np.sqrt(_dot(row, row))
+    for c in range(len(row)):
+        basis[t, c] = row[c] / length
 
 
 @numba.njit(cache=True)
 def _draw_directly(vectors, chosen, basis, row, rng):  # type: ignore[no-untyped-def]
+    """The same draw without proposals: the weights of all items."""
     n_items = vectors.shape[1]
-    k = len(chosen)
     cumulative = np.empty(n_items)
     total = 0.0
     for item in range(n_items):
-        for c in range(k):
-            row[c] = vectors[chosen[c], item]
-        norm = np.dot(row, row)
-        for b in range(len(basis)):
-            row -= np.dot(basis[b], row) * basis[b]
-        left = np.dot(row, row)
-        total += left if left > 1e-12 * norm else 0.0
+        _gather(vectors, chosen, item, row)
+        norm = _dot(row, row)
+        _project_out(row, basis)
+        left = _dot(row, row)
+        total += left if left > ROUNDING * norm else 0.0
         cumulative[item] = total
-    item = min(np.searchsorted(cumulative, rng.random() * total, side="right"), n_items - 1)
-    for c in range(k):
-        row[c] = vectors[chosen[c], item]
+    target = rng.random() * total
+    item = 0
+    while cumulative[item] <= target:
+        item += 1
+    _gather(vectors, chosen, item, row)
     return item
