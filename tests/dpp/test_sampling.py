@@ -37,8 +37,8 @@ def test_fixed_size(name):
 def test_the_rare_fallback_draws_from_the_same_law(dpp):
     q, oracle = dpp
     rng = np.random.default_rng(0)
-    picks = [np.flatnonzero(rng.random(4) < q._spectrum.mu) for _ in range(N)]
-    assert g_test(draw_projections(q._store, picks, rng, tries=0), oracle) > FAIR
+    picks = [np.flatnonzero(rng.random(4) < q._numerics.spectrum.mu) for _ in range(N)]
+    assert g_test(draw_projections(q._numerics.store, picks, rng, tries=0), oracle) > FAIR
 
 
 def test_more_than_one_block_of_items():
@@ -92,10 +92,10 @@ class TestNegativeControls:
     def test_fixed_size_without_the_polynomials(self, dpp):
         q, oracle = dpp
         rng = np.random.default_rng(0)
-        mu = q._spectrum.mu
+        mu = q._numerics.spectrum.mu
         picks = [np.sort(rng.choice(4, size=2, replace=False, p=mu / mu.sum())) for _ in range(N)]
         prob, _ = oracle.where(oracle.sizes == 2)
-        assert g_test(draw_projections(q._store, picks, rng), oracle, prob) < FAIR
+        assert g_test(draw_projections(q._numerics.store, picks, rng), oracle, prob) < FAIR
 
 
 @pytest.mark.parametrize("name", NAMES)

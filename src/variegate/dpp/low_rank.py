@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -10,8 +10,9 @@ from scipy import linalg
 from scipy.special import logit
 
 from . import maximise, poisson_binomial
-from .balance import SPAN_TOLERANCE, BalancedFactor, Float64Array, log_row_norms, unit_rows
-from .sampling import EigenvectorStore, draw_projections
+from .balance import SPAN_TOLERANCE, Float64Array, log_row_norms, unit_rows
+from .decomposition import Decomposition, decompose
+from .sampling import draw_projections
 from .sets import (
     FloatArray,
     IntArray,
@@ -24,13 +25,6 @@ from .sets import (
     row_blocks,
     split_items,
 )
-
-
-class Spectrum(NamedTuple):
-    """Eigenvalues μ of K (d,), and the map from W to its eigenvectors V = W·transform."""
-
-    mu: Float64Array
-    transform: Float64Array
 
 
 class _SizeOutOfReach(ValueError):
@@ -104,55 +98,8 @@ class LowRankDPP:
         return log_row_norms(self.phi)
 
     @cached_property
-    def _factor(self) -> BalancedFactor:
-        M, d = self.phi.shape
-        if d <= M or M == 0:
-            return BalancedFactor(self.phi, self.theta, self._log_norms)
-        # more dimensions than items: an M×M triangle has the same inner products. Row norms are put back
-        # in so that tiny and huge rows do not meet in one sum.
-        triangle = linalg.qr(unit_rows(self.phi, self._log_norms).T, mode="r")[0][:M].T
-        return BalancedFactor(triangle, self.theta + 2 * self._finite_log_norms, log_row_norms(triangle))
-
-    @cached_property
-    def _finite_log_norms(self) -> Float64Array:
-        return np.where(np.isfinite(self._log_norms), self._log_norms, 0.0)
-
-    @cached_property
-    def _cholesky(self) -> Float64Array:
-        """Lower factor C of G = diag(e^{-log_scale}) + WᵀW."""
-        G = self._factor.gram + np.diag(np.exp(-self._factor.log_scale))
-        return np.linalg.cholesky(G)
-
-    @cached_property
-    def _inverse_cholesky(self) -> Float64Array:
-        return np.asarray(linalg.solve_triangular(self._cholesky, np.eye(len(self._cholesky)), lower=True))
-
-    def _marginal_rows(self, rows: slice | IntArray) -> Float64Array:
-        """Rows of F with K = FFᵀ, F = W C^{-T}."""
-        return np.asarray(self._factor.rows(rows) @ self._inverse_cholesky.T)
-
-    @cached_property
-    def _spectrum(self) -> Spectrum:
-        gram, log_scale = self._factor.gram, self._factor.log_scale
-        if not log_scale.any():
-            values, vectors = linalg.eigh(gram)
-            mu = np.maximum(values, 0.0) / (1.0 + np.maximum(values, 0.0))
-            lengths = np.sqrt(np.maximum(values, 0.0))
-        else:
-            C = self._cholesky
-            half = linalg.solve_triangular(C, gram, lower=True)
-            values, vectors = linalg.eigh(linalg.solve_triangular(C, half.T, lower=True))
-            mu = np.clip(values, 0.0, 1.0)
-            vectors = linalg.solve_triangular(C, vectors, lower=True, trans="T")
-            lengths = np.sqrt(mu)
-        # rounding leaves eigenvalues of this order where there are none
-        real = lengths**2 > 4 * np.finfo(float).eps * max(len(mu), 1) * (lengths**2).max(initial=0.0)
-        mu = np.where(real, mu, 0.0)
-        return Spectrum(mu, vectors / np.where(real, lengths, np.inf))
-
-    @cached_property
-    def _store(self) -> EigenvectorStore:
-        return EigenvectorStore(self.n_items, self._spectrum.transform, self._factor.rows)
+    def _numerics(self) -> Decomposition:
+        return decompose(self.phi, self.theta, self._log_norms)
 
     @cached_property
     def _rows(self) -> maximise.Rows:
@@ -166,12 +113,12 @@ class LowRankDPP:
     @cached_property
     def log_normalizer(self) -> float:
         """Log Z = log det(I + L). O(Md²)."""
-        return float(2 * np.log(np.diag(self._cholesky)).sum() + self._factor.log_scale.sum())
+        return self._numerics.log_normalizer
 
     @cached_property
     def expected_size(self) -> float:
         """E|S| = tr K = Σ λ_j/(1+λ_j)."""
-        return float(self._spectrum.mu.sum())
+        return float(self._numerics.spectrum.mu.sum())
 
     @cached_property
     def rank(self) -> int:
@@ -206,16 +153,16 @@ class LowRankDPP:
         """P(m ∈ S) = K_mm for every item, shape (M,). O(Md²)."""
         found = np.empty(self.n_items)
         for block in row_blocks(*self.phi.shape):
-            F = self._marginal_rows(block)
+            F = self._numerics.marginal_rows(block)
             found[block] = np.einsum("md,md->m", F, F)
         return np.minimum(found, 1.0)
 
     def marginal_kernel(self, rows: npt.ArrayLike, cols: npt.ArrayLike | None = None) -> Float64Array:
         """The block K[rows, cols] of the marginal kernel K = L(I+L)⁻¹; cols = rows unless given."""
-        left = self._marginal_rows(as_positions(rows, self.n_items, "rows"))
+        left = self._numerics.marginal_rows(as_positions(rows, self.n_items, "rows"))
         if cols is None:
             return left @ left.T
-        return left @ self._marginal_rows(as_positions(cols, self.n_items, "cols")).T
+        return left @ self._numerics.marginal_rows(as_positions(cols, self.n_items, "cols")).T
 
     def covariance_matvec(self, v: npt.ArrayLike) -> Float64Array:
         """Cov(γ)v = (diag(K) − K∘K)v without forming K. O(Md²).
@@ -226,14 +173,13 @@ class LowRankDPP:
         if v.shape != (self.n_items,):
             raise ValueError(f"v must have one entry per item, shape ({self.n_items},), got {v.shape}.")
         blocks = row_blocks(*self.phi.shape)
-        d = len(self._factor.log_scale)
-        inner = np.zeros((d, d))
+        inner = np.zeros_like(self._numerics.cholesky)
         for block in blocks:
-            F = self._marginal_rows(block)
+            F = self._numerics.marginal_rows(block)
             inner += F.T @ (v[block, None] * F)
         product = np.empty(self.n_items)
         for block in blocks:
-            F = self._marginal_rows(block)
+            F = self._numerics.marginal_rows(block)
             product[block] = np.einsum("md,md->m", F, F) * v[block] - np.einsum("md,md->m", F @ inner, F)
         return product
 
@@ -246,35 +192,37 @@ class LowRankDPP:
         into use, and O(k³ log k) a set.
         """
         n, rng = as_count(n), np.random.default_rng(rng)
-        picks = rng.random((n, len(self._spectrum.mu))) < self._spectrum.mu
-        return draw_projections(self._store, [np.flatnonzero(pick) for pick in picks], rng)
+        picks = rng.random((n, len(self._numerics.spectrum.mu))) < self._numerics.spectrum.mu
+        return draw_projections(self._numerics.store, [np.flatnonzero(pick) for pick in picks], rng)
 
     def sample_fixed_size(self, k: int, n: int, rng: np.random.Generator | int) -> list[IntArray]:
         """Draw n sets of exactly k items (k-DPP). After the decomposition O(dk) and O(k³ log k) a set."""
         n, rng = as_count(n), np.random.default_rng(rng)
         scaled = self._centred_on(k)
-        picks = poisson_binomial.draw_given_size(scaled._spectrum.mu, k, rng.random((n, len(scaled._spectrum.mu))))
-        return draw_projections(scaled._store, list(picks), rng)
+        picks = poisson_binomial.draw_given_size(
+            scaled._numerics.spectrum.mu, k, rng.random((n, len(scaled._numerics.spectrum.mu)))
+        )
+        return draw_projections(scaled._numerics.store, list(picks), rng)
 
     def inclusion_prob_fixed_size(self, k: int) -> Float64Array:
         """P(m ∈ S | |S| = k) for every item, shape (M,). O(Md²)."""
-        spectrum = (scaled := self._centred_on(k))._spectrum
+        spectrum = (scaled := self._centred_on(k))._numerics.spectrum
         weight = poisson_binomial.success_prob_given_size(spectrum.mu, k)
         found = np.empty(self.n_items)
         for block in row_blocks(*self.phi.shape):
-            found[block] = (scaled._factor.rows(block) @ spectrum.transform) ** 2 @ weight
+            found[block] = (scaled._numerics.factor.rows(block) @ spectrum.transform) ** 2 @ weight
         return np.minimum(found, 1.0)
 
     def log_normalizer_fixed_size(self, k: int) -> float:
         """Log Σ_{|S|=k} e^{θ(S)} det([ΦΦᵀ]_S) = log e_k(λ)."""
         scaled = self._centred_on(k)
-        log_size_prob = poisson_binomial.log_size_prob(scaled._spectrum.mu, k)
+        log_size_prob = poisson_binomial.log_size_prob(scaled._numerics.spectrum.mu, k)
         return scaled.log_normalizer + log_size_prob - k * self._centred[k][1]
 
     @cached_property
     def _largest_size(self) -> int:
         """A bound on the rank that costs nothing."""
-        return min(self.phi.shape[1], int((self._log_norms > -np.inf).sum()))
+        return int(min(self.phi.shape[1], np.count_nonzero(self._log_norms > -np.inf)))
 
     @cached_property
     def _centred(self) -> dict[int, tuple[Self, float]]:
@@ -316,7 +264,7 @@ class LowRankDPP:
         low, high, stride = -np.inf, np.inf, 20.0
         for _ in range(200):
             scaled = self._shifted(shift)
-            mu = scaled._spectrum.mu
+            mu = scaled._numerics.spectrum.mu
             error = mu.sum() - expected_size
             if abs(error) <= tolerance or high - low < 1e-12 * max(1.0, abs(shift)):
                 return scaled, shift

@@ -1,0 +1,54 @@
+"""Timing on a noisy machine: interleaved runs and medians; memory in a process of its own."""
+
+import json
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from statistics import median
+
+
+def interleaved(candidates: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    """Median seconds of each candidate; they take turns, so that a slow minute hurts all alike."""
+    seconds: dict[str, list[float]] = {name: [] for name in candidates}
+    for _ in range(rounds):
+        for name, run in candidates.items():
+            start = time.perf_counter()
+            run()
+            seconds[name].append(time.perf_counter() - start)
+    return {name: median(times) for name, times in seconds.items()}
+
+
+def in_child(code: str) -> dict[str, float]:
+    """Run code that prints one JSON object in a new interpreter; its peak memory comes along as `peak_bytes`."""
+    code += (
+        "\nimport resource, json\n"
+        "result['peak_bytes'] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024\n"
+        "print(json.dumps(result))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """A Markdown table."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
+
+
+def versions(*packages: str) -> str:
+    """One line that says what was measured on what."""
+    found = ", ".join(f"{name} {version(name)}" for name in packages)
+    return f"Python {platform.python_version()}, {found}; {platform.machine()}, {cpu_count()} cores"
+
+
+def cpu_count() -> int:
+    import os
+
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def milliseconds(seconds: float) -> str:
+    return f"{1e3 * seconds:.3g} ms" if seconds < 1 else f"{seconds:.2f} s"

@@ -1,0 +1,76 @@
+"""Cholesky factor and eigenvectors of a balanced kernel: what normalizer, marginals and draws are made of."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from .balance import BalancedFactor, Float64Array, log_row_norms, unit_rows
+from .sampling import EigenvectorStore
+from .sets import FloatArray, IntArray
+
+
+class Spectrum(NamedTuple):
+    """Eigenvalues μ of the marginal kernel (d,), and the map from W to its eigenvectors V = W·transform."""
+
+    mu: Float64Array
+    transform: Float64Array
+
+
+@dataclass(frozen=True, eq=False)
+class Decomposition:
+    """Everything that one θ costs, computed when first asked for. O(Md² + d³)."""
+
+    factor: BalancedFactor
+
+    @cached_property
+    def cholesky(self) -> Float64Array:
+        """Lower factor C of G = diag(e^{-log_scale}) + WᵀW."""
+        return np.linalg.cholesky(self.factor.gram + np.diag(np.exp(-self.factor.log_scale)))
+
+    @cached_property
+    def log_normalizer(self) -> float:
+        """Log det(I + L) = log det(G) + Σ log_scale."""
+        return float(2 * np.log(np.diag(self.cholesky)).sum() + self.factor.log_scale.sum())
+
+    @cached_property
+    def _inverse(self) -> Float64Array:
+        return np.asarray(linalg.solve_triangular(self.cholesky, np.eye(len(self.cholesky)), lower=True))
+
+    def marginal_rows(self, rows: slice | IntArray) -> Float64Array:
+        """Rows of F with K = FFᵀ, F = W C^{-T}."""
+        return np.asarray(self.factor.rows(rows) @ self._inverse.T)
+
+    @cached_property
+    def spectrum(self) -> Spectrum:
+        """Eigenvalues and eigenvectors of K, from WᵀW where nothing was peeled, else from FᵀF."""
+        gram = self.factor.gram
+        if not self.factor.log_scale.any():
+            values, transform = linalg.eigh(gram)
+            squares = np.maximum(values, 0.0)
+            mu = squares / (1.0 + squares)
+        else:
+            squares, vectors = linalg.eigh(self._inverse @ gram @ self._inverse.T)
+            mu = squares = np.clip(squares, 0.0, 1.0)
+            transform = self._inverse.T @ vectors
+        # rounding leaves eigenvalues of this order where there are none
+        real = squares > 4 * np.finfo(float).eps * max(len(mu), 1) * squares.max(initial=0.0)
+        return Spectrum(np.where(real, mu, 0.0), transform / np.sqrt(np.where(real, squares, np.inf)))
+
+    @cached_property
+    def store(self) -> EigenvectorStore:
+        """The eigenvectors, filled in as draws need them."""
+        return EigenvectorStore(len(self.factor.phi), self.spectrum.transform, self.factor.rows)
+
+
+def decompose(phi: FloatArray, theta: Float64Array, log_norms: Float64Array) -> Decomposition:
+    """Decompose L = DΦΦᵀD; with more dimensions than items, through the M×M triangle with the same products."""
+    M, d = phi.shape
+    if d <= M or M == 0:
+        return Decomposition(BalancedFactor(phi, theta, log_norms))
+    # unit rows, so that tiny and huge rows do not meet in one sum
+    triangle = linalg.qr(unit_rows(phi, log_norms).T, mode="r")[0][:M].T
+    norms = np.where(np.isfinite(log_norms), log_norms, 0.0)
+    return Decomposition(BalancedFactor(triangle, theta + 2 * norms, log_row_norms(triangle)))
