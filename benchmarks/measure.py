@@ -1,6 +1,7 @@
 """Timing on a noisy machine: interleaved runs and medians; memory in a process of its own."""
 
 import json
+import os
 import platform
 import subprocess
 import sys
@@ -45,8 +46,6 @@ def versions(*packages: str) -> str:
 
 
 def cpu_count() -> int:
-    import os
-
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -6,12 +6,12 @@ python experiments/toy/run.py [--draws 4000] [--out experiments/toy]
 import argparse
 from pathlib import Path
 
-import matplotlib
+import matplotlib as mpl
 import numpy as np
 
 import variegate as vg
 
-matplotlib.use("Agg")
+mpl.use("Agg")
 from matplotlib import pyplot as plt
 
 HERE = Path(__file__).parent
@@ -69,7 +69,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=HERE, help="folder for figure1.png and figure1.svg")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
-    matplotlib.rcParams["svg.hashsalt"] = "variegate"  # the same figure is the same file
+    mpl.rcParams["svg.hashsalt"] = "variegate"  # the same figure is the same file
     rng = np.random.default_rng(args.seed)
     conditions = np.logspace(0, 4, 13)
     drawn, exact = map(np.array, zip(*(items_per_block(c, args.draws, rng) for c in conditions), strict=True))
