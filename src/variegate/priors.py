@@ -1,0 +1,57 @@
+"""p(γ): priors over feature sets.
+
+A prior is a distribution over sets like any other, so `LowRankDPP` and `IndependentSets` serve as they are:
+
+* Bernoulli(α) for every feature is `IndependentSets(logit α)`;
+* the DPP prior with kernel (α/(1−α)) ΦΦᵀ is `LowRankDPP(Φ, logit α)`.
+
+α is the probability of inclusion. Log-odds that differ by feature add to θ, and another prior expected size is
+`prior.rescaled(expected_size)`, which is also the empirical-Bayes update of α: the ELBO is largest in α where the prior's
+expected size equals the posterior's.
+"""
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import logit
+
+from .dpp import IndependentSets, LowRankDPP
+
+
+def bernoulli_prior(
+    n_features: int, *, expected_size: float, log_odds: npt.ArrayLike | None = None
+) -> IndependentSets:
+    """Independent features with that many included on average.
+
+    `log_odds` (M,) tilts single features: a feature with 2.0 starts e² times as probable (in odds) as one with 0.
+
+    >>> bernoulli_prior(4, expected_size=2).inclusion_prob()
+    array([0.5, 0.5, 0.5, 0.5])
+    """
+    return IndependentSets(_tilt(log_odds, n_features)).rescaled(expected_size)
+
+
+def dpp_prior(phi: npt.ArrayLike, *, expected_size: float, log_odds: npt.ArrayLike | None = None) -> LowRankDPP:
+    """A prior that prefers diverse sets: kernel (α/(1−α)) ΦΦᵀ, α chosen by the expected size.
+
+    >>> prior = dpp_prior(np.ones((3, 1)), expected_size=0.5)  # three copies of one feature
+    >>> prior.inclusion_prob().round(3)
+    array([0.167, 0.167, 0.167])
+    """
+    features = np.asarray(phi)
+    return LowRankDPP(features, _tilt(log_odds, len(features))).rescaled(expected_size)
+
+
+def inclusion_log_odds(alpha: float) -> float:
+    """logit α, for an inclusion probability 0 < α < 1."""
+    if not 0 < alpha < 1:
+        raise ValueError(f"The inclusion probability must lie strictly between 0 and 1, got {alpha}.")
+    return float(logit(alpha))
+
+
+def _tilt(log_odds: npt.ArrayLike | None, n_features: int) -> npt.NDArray[np.float64]:
+    if log_odds is None:
+        return np.zeros(n_features)
+    tilt = np.asarray(log_odds, dtype=np.float64)
+    if tilt.shape != (n_features,):
+        raise ValueError(f"log_odds must have one entry per feature, shape ({n_features},), got {tilt.shape}.")
+    return tilt
