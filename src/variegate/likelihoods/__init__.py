@@ -1,0 +1,27 @@
+"""p(y | γ): what a set of features is worth, coefficients integrated out."""
+
+from .gaussian import Gaussian
+from .protocol import (
+    Coefficients,
+    FlipGains,
+    FlipLikelihood,
+    FloatArray,
+    GainsLikelihood,
+    IntArray,
+    Likelihood,
+    Predictive,
+    PredictiveLikelihood,
+)
+
+__all__ = [
+    "Coefficients",
+    "FlipGains",
+    "FlipLikelihood",
+    "FloatArray",
+    "GainsLikelihood",
+    "Gaussian",
+    "IntArray",
+    "Likelihood",
+    "Predictive",
+    "PredictiveLikelihood",
+]
