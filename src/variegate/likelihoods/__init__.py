@@ -1,6 +1,7 @@
 """p(y | γ): what a set of features is worth, coefficients integrated out."""
 
 from .gaussian import Gaussian
+from .logistic import Logistic
 from .protocol import (
     Coefficients,
     FlipGains,
@@ -22,6 +23,7 @@ __all__ = [
     "Gaussian",
     "IntArray",
     "Likelihood",
+    "Logistic",
     "Predictive",
     "PredictiveLikelihood",
 ]
