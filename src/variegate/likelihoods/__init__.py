@@ -1,5 +1,7 @@
 """p(y | γ): what a set of features is worth, coefficients integrated out."""
 
+from .combined import SumLikelihood
+from .custom import CustomLikelihood
 from .gaussian import Gaussian
 from .logistic import Logistic
 from .protocol import (
@@ -16,6 +18,7 @@ from .protocol import (
 
 __all__ = [
     "Coefficients",
+    "CustomLikelihood",
     "FlipGains",
     "FlipLikelihood",
     "FloatArray",
@@ -26,4 +29,5 @@ __all__ = [
     "Logistic",
     "Predictive",
     "PredictiveLikelihood",
+    "SumLikelihood",
 ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -76,12 +77,20 @@ class Design:
     def _dense_products(self, A: FloatArray, T: FloatArray) -> tuple[FloatArray, FloatArray]:
         M = self.shape[1]
         cross, squares = np.empty((len(A), M)), np.empty((len(T), M))
-        for span, block in self._centred_blocks():
-            if len(A):
+        direct = self.X.dtype == np.float64 and self._near_origin
+        if direct and len(A):
+            np.matmul(A, self.X, out=cross)
+            cross -= A.sum(axis=1)[:, None] * self.centre
+        for span, block in self._centred_blocks() if len(T) or not direct else ():
+            if not direct:
                 np.matmul(A, block, out=cross[:, span])
-            if len(T):
-                np.matmul(T, np.square(block, out=block), out=squares[:, span])
+            np.matmul(T, np.square(block, out=block), out=squares[:, span])
         return cross, squares
+
+    @cached_property
+    def _near_origin(self) -> bool:
+        # then centring after the product loses at most two digits
+        return bool((np.abs(self.centre) * self.inverse_scale).max() < 100.0)
 
     def _centred_blocks(self) -> Iterator[tuple[slice, FloatArray]]:
         # Centring before multiplying avoids the cancellation of Σ t x² − 2 x̄ Σ t x + x̄² Σ t, and float32

@@ -23,9 +23,9 @@ class Logistic:
 
     P(y_i = 1) = σ(η_i) or Φ(η_i),  η = β₀ + C̃δ + X̃_S β,  β_j ~ N(0, 1/c),  β₀, δ_j ~ N(0, 100),
 
-    with columns of X and covariates standardised. log p(y|S) is EP's approximation; the flip gains keep the sites
-    of S, so they are those of a Gaussian model with one pseudo-observation a row (exact to first order, because
-    the evidence is stationary in the sites):
+    with columns of X and covariates standardised. log p(y|S) is EP's approximation. The flip gains keep the
+    sites of S, so they are those of a Gaussian model with one pseudo-observation a row, exact to first order
+    because the evidence is stationary in the sites (T = diag(τ)):
 
         Δ_m = ½ log c − ½ log d_m + ½ e_m²/d_m,  d_m = c + x̃_mᵀTx̃_m − |L⁻¹Z_SᵀTx̃_m|².
 
@@ -36,8 +36,8 @@ class Logistic:
     slab_precision : c, on the scale of columns with unit standard deviation
     link : "logit" or "probit"
     covariates : (N, p), always in the model
-    sample_weight : (N,) powers of the terms, w_i log p(y_i | η_i). A weight w ≥ 1 is w copies of the row, each
-        with its site, so integer weights are repeated rows exactly; w < 1 is one site for the term to the power w
+    sample_weight : (N,) powers of the terms, w_i log p(y_i | η_i). A weight w ≥ 1 is w copies of the row,
+        each with its site, so integer weights are repeated rows; w < 1 is one site for the term's power
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class Logistic:
         return problem, solution
 
     def _batches(self, sets: Sequence[IntArray]) -> Iterator[slice]:
-        """Runs of sets whose stacked rows times M stay below BATCH_BYTES, at least one set each."""
+        """Cut the sets into runs whose stacked rows times M stay below BATCH_BYTES, one set at least."""
         start, rows, most = 0, 0, BATCH_BYTES // (8 * self.n_features)
         for i, S in enumerate(sets):
             needed = len(S) + len(self._fixed) + 2

@@ -10,7 +10,7 @@ CAPACITY = 64
 
 
 class RecentSites:
-    """Ring of the last solved sets and their sites; the nearest one (fewest flips away) starts the next solve.
+    """Ring of the last solved sets with their sites; the nearest (fewest flips away) starts the next solve.
 
     It changes how long EP takes, not where it ends (beyond its tolerance). Pickling drops it.
     """
@@ -24,7 +24,7 @@ class RecentSites:
         if not self._count:
             return self._cold
         used = min(self._count, CAPACITY)
-        flips = self._sizes[:used] - 2 * np.count_nonzero(self._members[:used, S], axis=1)  # + |S|, the same for all
+        flips = self._sizes[:used] - 2 * np.count_nonzero(self._members[:used, S], axis=1)  # + |S|
         out: FloatArray = self._sites[int(np.argmin(flips))]
         return out
 

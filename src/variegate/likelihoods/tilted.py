@@ -2,9 +2,9 @@
 
 For t(f) = σ(f)^e (logit) or Φ(f)^e (probit), 0 < e ≤ 1, and f ~ N(m, v):
 
-    Z = E[t(f)],  α = ∂ log Z/∂m = E_tilted[ℓ′],  κ = −∂² log Z/∂m² = −E_tilted[ℓ″] − Var_tilted(ℓ′),  ℓ = log t.
+    Z = E[t(f)],  α = ∂ log Z/∂m = Ẽ[ℓ′],  κ = −∂² log Z/∂m² = −Ẽ[ℓ″] − Ṽar(ℓ′),  ℓ = log t, Ẽ tilted.
 
-α and κ come from ℓ′ and ℓ″ rather than from the tilted mean and variance, which would lose all digits for small v.
+α and κ come from ℓ′ and ℓ″, not from the tilted mean and variance, which lose all digits for small v.
 """
 
 import math
@@ -14,9 +14,9 @@ from numba import njit
 
 from .protocol import FloatArray
 
-# The trapezoidal rule converges exponentially: its error is exp(−2π²(sd/h)²) from the Gaussian and exp(−2π²/h) from
-# the poles of σ at ±iπ, below 1e-9 at this step. log t is concave, so the tilted density falls at least as fast
-# as N(mode, v): REACH standard deviations around the mode lose less than 1e-9.
+# The trapezoidal rule converges exponentially: its error is exp(−2π²(sd/h)²) from the Gaussian and exp(−2π²/h)
+# from the poles of σ at ±iπ, below 1e-9 at this step. log t is concave, so the tilted density falls at least as
+# fast as N(mode, v): REACH standard deviations around the mode lose less than 1e-9.
 STEP = 0.9
 REACH = 6.5
 LOG_2PI = math.log(2.0 * math.pi)
@@ -24,7 +24,7 @@ LOG_2PI = math.log(2.0 * math.pi)
 
 @njit(cache=True, error_model="numpy")
 def log_link(x: float, probit: bool) -> tuple[float, float, float]:
-    """log σ(x) or log Φ(x) with its first two derivatives, without overflow or cancellation in the tails."""
+    """Log σ(x) or log Φ(x) with its first two derivatives, without overflow or cancellation in the tails."""
     if not probit:
         E = math.exp(-abs(x))
         small, large = E / (1.0 + E), 1.0 / (1.0 + E)
@@ -111,7 +111,7 @@ def tilted(m: float, v: float, e: float, probit: bool, guess: float) -> tuple[fl
     if x + REACH * sd < -40.0 and not probit:  # σ(f)^e is exp(e f) to machine precision
         return e * m + 0.5 * e * e * v, e, 0.0
     h = STEP * min(sd, 1.0)
-    half = int(math.ceil(REACH * sd / h))
+    half = math.ceil(REACH * sd / h)
     if e == 1.0 and abs(x) + REACH * sd < 300.0:
         total, first, second = logit_sums(m, v, x, h, half)
     else:
@@ -127,9 +127,9 @@ def propose(
 ) -> tuple[float, float]:
     """One parallel EP update.
 
-    marginals (2, N): mean and variance of each margin; sites (2, N): precision τ and shift ν; power (N,): e, 0 for
-    rows to skip; out (3, N): new τ, new ν, and the row's part of the log evidence. Returns how far the tilted
-    moments are from the marginals: largest |mean difference|/sd, largest relative difference of the variances.
+    marginals (2, N): mean and variance of each margin; sites (2, N): precision τ and shift ν; power (N,): e, 0
+    for rows to skip; out (3, N): new τ, new ν, and the row's part of the log evidence. Returns how far the
+    tilted moments are from the marginals: largest |mean difference|/sd and relative difference of variances.
     """
     worst_mean = worst_variance = 0.0
     for i in range(len(power)):
