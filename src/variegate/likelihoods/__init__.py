@@ -1,0 +1,33 @@
+"""p(y | γ): what a set of features is worth, coefficients integrated out."""
+
+from .combined import SumLikelihood
+from .custom import CustomLikelihood
+from .gaussian import Gaussian
+from .logistic import Logistic
+from .protocol import (
+    Coefficients,
+    FlipGains,
+    FlipLikelihood,
+    FloatArray,
+    GainsLikelihood,
+    IntArray,
+    Likelihood,
+    Predictive,
+    PredictiveLikelihood,
+)
+
+__all__ = [
+    "Coefficients",
+    "CustomLikelihood",
+    "FlipGains",
+    "FlipLikelihood",
+    "FloatArray",
+    "GainsLikelihood",
+    "Gaussian",
+    "IntArray",
+    "Likelihood",
+    "Logistic",
+    "Predictive",
+    "PredictiveLikelihood",
+    "SumLikelihood",
+]

@@ -1,0 +1,119 @@
+"""Input checks, once, at the boundary: what was expected, what came, what to do."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .protocol import FloatArray
+
+
+def table(X: Any, name: str = "X", n_columns: int | None = None) -> Any:
+    """Return a finite (N, M) table: dense float32 or float64 without a copy where possible, or sparse CSC."""
+    X = sparse.csc_array(X) if sparse.issparse(X) else _numbers(X, name)
+    if X.ndim != 2:
+        raise ValueError(
+            f"{name} must be a table (rows, columns); got {X.ndim} dimension(s) of shape {X.shape}."
+        )
+    if sparse.issparse(X):
+        X.sum_duplicates()
+        X = X.astype(_float_type(X.dtype), copy=False)
+    if X.shape[0] == 0 or X.shape[1] == 0:
+        raise ValueError(f"{name} needs at least one row and one column; got shape {X.shape}.")
+    if n_columns is not None and X.shape[1] != n_columns:
+        raise ValueError(f"{name} must have {n_columns} columns, as when fitted; got {X.shape[1]}.")
+    _finite(X.data if sparse.issparse(X) else X, name)
+    return X
+
+
+def vector(y: Any, name: str, length: int) -> FloatArray:
+    """Return a finite float64 vector of the given length."""
+    v = _numbers(y, name).astype(np.float64)
+    if v.ndim == 2 and v.shape[1] == 1:
+        v = v[:, 0]
+    if v.shape != (length,):
+        raise ValueError(f"{name} must have shape ({length},), one value for each row of X; got {v.shape}.")
+    _finite(v, name)
+    return v
+
+
+def labels(y: Any, length: int, weights: FloatArray) -> FloatArray:
+    """Return a vector of zeros and ones in which both classes have weight."""
+    v = vector(y, "y", length)
+    strange = np.setdiff1d(v, [0.0, 1.0])
+    if strange.size:
+        raise ValueError(
+            f"y must hold only 0 and 1 (or booleans); got {strange[:3].tolist()}. Encode the classes as 0/1."
+        )
+    present = np.unique(v[weights > 0])
+    if present.size < 2:
+        raise ValueError(
+            f"y must hold both classes among the rows with positive weight; got only {present.tolist()}. "
+            "With one class there is nothing to tell apart."
+        )
+    return v
+
+
+def sample_weights(weights: Any, length: int) -> FloatArray:
+    """Return non-negative weights, ones if None; their sum must be positive."""
+    if weights is None:
+        return np.ones(length)
+    w = vector(weights, "sample_weight", length)
+    if w.min() < 0 or w.sum() <= 0:
+        raise ValueError(
+            f"sample_weight must be non-negative, not all zero; got minimum {w.min():g}, sum {w.sum():g}."
+        )
+    return w
+
+
+def covariate_table(C: Any, length: int, n_columns: int | None = None) -> FloatArray:
+    """Return covariates as a dense (N, p) array, p = 0 if None."""
+    if C is None:
+        if n_columns:
+            raise ValueError(
+                f"the model has {n_columns} covariate(s): give their values for the new rows too."
+            )
+        return np.empty((length, 0))
+    C = C.toarray() if sparse.issparse(C) else np.asarray(C)
+    C = C[:, None] if C.ndim == 1 else C
+    if C.ndim == 2 and C.shape == (length, 0) and not n_columns:
+        return np.empty((length, 0))
+    checked: FloatArray = np.asarray(table(C, "covariates", n_columns), dtype=np.float64)
+    if checked.shape[0] != length:
+        raise ValueError(f"covariates must have {length} rows, as X has; got {checked.shape[0]}.")
+    return checked
+
+
+def positive(value: Any, name: str) -> float:
+    """Return a finite number above zero."""
+    number = float(value)
+    if not (np.isfinite(number) and number > 0):
+        raise ValueError(f"{name} must be a finite number above zero; got {value!r}.")
+    return number
+
+
+def _numbers(values: Any, name: str) -> NDArray[Any]:
+    array = np.asarray(values)
+    if array.dtype.kind in "cmM":
+        raise ValueError(f"{name} must hold real numbers; got dtype {array.dtype}. Encode it as numbers.")
+    try:
+        return array.astype(_float_type(array.dtype), copy=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{name} must hold numbers; got dtype {array.dtype} that does not convert. Encode it as numbers."
+        ) from error
+
+
+def _float_type(dtype: Any) -> Any:
+    return np.float32 if dtype == np.float32 else np.float64
+
+
+def _finite(values: NDArray[Any], name: str) -> None:
+    # a finite sum means finite values: no boolean copy of a large table in the usual case
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum(dtype=np.float64)):
+            return
+    bad = int(values.size - np.count_nonzero(np.isfinite(values)))
+    if bad:
+        raise ValueError(f"{name} must be finite; got {bad} NaN or infinite value(s). Drop or impute them.")

@@ -1,0 +1,53 @@
+"""Several outcomes, one set of features."""
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+
+from .protocol import FlipGains, FlipLikelihood, FloatArray, IntArray
+
+
+class SumLikelihood:
+    """Independent outcomes that share γ: log p(y₁, …, y_K | S) = Σ_k log p(y_k | S).
+
+    Each part has its own coefficients, for example one-vs-rest classifiers or several regression outcomes over
+    the same columns. All parts get the same slab precision when it is changed.
+    """
+
+    def __init__(self, parts: Sequence[FlipLikelihood]) -> None:
+        sizes = {part.n_features for part in parts}
+        if len(sizes) != 1:
+            raise ValueError(f"parts must be likelihoods over the same columns; got sizes {sorted(sizes)}.")
+        self.parts = tuple(parts)
+
+    @property
+    def n_features(self) -> int:
+        """M."""
+        return self.parts[0].n_features
+
+    @property
+    def slab_precision(self) -> float:
+        """Slab precision of the first part."""
+        return self.parts[0].slab_precision
+
+    def with_slab_precision(self, c: float) -> Self:
+        """Return the same parts, each with slab precision c."""
+        return type(self)([part.with_slab_precision(c) for part in self.parts])
+
+    def log_evidence(self, S: IntArray) -> float:
+        """Sum of the parts' log evidence."""
+        return sum(part.log_evidence(S) for part in self.parts)
+
+    def flip_gains(self, S: IntArray) -> FlipGains:
+        """Sums of the parts' gains."""
+        results = [part.flip_gains(S) for part in self.parts]
+        return FlipGains(sum(r.log_evidence for r in results), np.sum([r.gains for r in results], axis=0))
+
+    def flip_gains_many(self, sets: Sequence[IntArray]) -> tuple[FloatArray, FloatArray]:
+        """Sums of the parts' batches."""
+        values, gains = self.parts[0].flip_gains_many(sets)
+        for part in self.parts[1:]:
+            more_values, more_gains = part.flip_gains_many(sets)
+            values, gains = values + more_values, gains + more_gains
+        return values, gains

@@ -1,0 +1,117 @@
+"""The columns as the likelihoods see them: centred and scaled implicitly, dense or sparse."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .protocol import FloatArray, IntArray
+
+BLOCK_BYTES = 1 << 20  # dense tables are read through a float64 buffer of this size, which fits in cache
+CONSTANT = 1e-11  # a standard deviation below this fraction of the mean is rounding error
+
+
+@dataclass(frozen=True)
+class Design:
+    """A table X whose standardised columns x̃_m = (x_m − centre_m) / scale_m are never stored.
+
+    Constant columns carry no information: their inverse scale is 0, so x̃_m = 0.
+    """
+
+    X: Any  # (N, M) float32 or float64 array, or sparse CSC
+    centre: FloatArray  # (M,) weighted means
+    inverse_scale: FloatArray  # (M,) one over weighted standard deviations, 0 for constant columns
+
+    @classmethod
+    def of(cls, X: Any, weights: FloatArray) -> "Design":
+        """Measure the columns of X under the row weights (N,)."""
+        n = weights.sum()
+        plain = cls(X, np.zeros(X.shape[1]), np.ones(X.shape[1]))
+        centre = plain.cross(weights[None, :])[0] / n
+        centred = cls(X, centre, plain.inverse_scale)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scale = np.sqrt(np.maximum(centred.squares(weights[None, :])[0] / n, 0.0))
+        if not np.isfinite(scale).all():
+            raise ValueError("X has columns whose variance overflows; rescale them to a sensible unit.")
+        constant = scale <= np.maximum(CONSTANT * np.abs(centre), np.finfo(float).tiny)
+        return cls(X, centre, np.where(constant, 0.0, 1.0 / np.where(constant, 1.0, scale)))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(N, M)."""
+        rows, columns = self.X.shape
+        return int(rows), int(columns)
+
+    def columns(self, S: IntArray) -> FloatArray:
+        """Return X̃_S, dense (N, |S|)."""
+        return self.standardised(self.X, S)
+
+    def standardised(self, X: Any, S: IntArray) -> FloatArray:
+        """Return columns S of any table with the same columns, on the scale of this one, dense (n, |S|)."""
+        raw = X[:, S].toarray() if sparse.issparse(X) else np.take(X, S, axis=1)
+        out: FloatArray = raw.astype(np.float64, copy=False)
+        out -= self.centre[S]
+        out *= self.inverse_scale[S]
+        return out
+
+    def cross(self, A: FloatArray) -> FloatArray:
+        """Return A X̃ for A (r, N), as (r, M)."""
+        return self.cross_and_squares(A, A[:0])[0]
+
+    def squares(self, T: FloatArray) -> FloatArray:
+        """Return T (X̃ ∘ X̃) for T (n, N), as (n, M): weighted sums of squares of each column."""
+        return self.cross_and_squares(T[:0], T)[1]
+
+    def cross_and_squares(self, A: FloatArray, T: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Both at once, so that a dense table is read once."""
+        cross, squares = (
+            self._sparse_products(A, T) if sparse.issparse(self.X) else self._dense_products(A, T)
+        )
+        cross *= self.inverse_scale
+        squares *= self.inverse_scale**2
+        return cross, squares
+
+    def _dense_products(self, A: FloatArray, T: FloatArray) -> tuple[FloatArray, FloatArray]:
+        M = self.shape[1]
+        cross, squares = np.empty((len(A), M)), np.empty((len(T), M))
+        direct = self.X.dtype == np.float64 and self._near_origin
+        if direct and len(A):
+            np.matmul(A, self.X, out=cross)
+            cross -= A.sum(axis=1)[:, None] * self.centre
+        for span, block in self._centred_blocks() if len(T) or not direct else ():
+            if not direct:
+                np.matmul(A, block, out=cross[:, span])
+            np.matmul(T, np.square(block, out=block), out=squares[:, span])
+        return cross, squares
+
+    @cached_property
+    def _near_origin(self) -> bool:
+        # then centring after the product loses at most two digits
+        return bool((np.abs(self.centre) * self.inverse_scale).max() < 100.0)
+
+    def _centred_blocks(self) -> Iterator[tuple[slice, FloatArray]]:
+        # Centring before multiplying avoids the cancellation of Σ t x² − 2 x̄ Σ t x + x̄² Σ t, and float32
+        # becomes float64 on the way.
+        N, M = self.shape
+        width = min(M, max(16, BLOCK_BYTES // (8 * N)))
+        buffer = np.empty((N, width), order="F" if self.X.flags.f_contiguous else "C")
+        for start in range(0, M, width):
+            span = slice(start, min(start + width, M))
+            block = buffer[:, : span.stop - start]
+            yield span, np.subtract(self.X[:, span], self.centre[span], out=block)
+
+    def _sparse_products(self, A: FloatArray, T: FloatArray) -> tuple[FloatArray, FloatArray]:
+        X, centre = self.X, self.centre
+        cross = (X.T @ A.T).T - A.sum(axis=1)[:, None] * centre
+        if not len(T):
+            return cross, np.empty((0, X.shape[1]))
+        absent = T.sum(axis=1)[:, None] - (self._stored(np.ones(X.nnz)).T @ T.T).T
+        absent[:, np.diff(X.indptr) == X.shape[0]] = 0.0  # else rounding makes a full constant column vary
+        deviations = X.data - np.repeat(centre, np.diff(X.indptr))
+        return cross, (self._stored(deviations**2).T @ T.T).T + centre**2 * np.maximum(absent, 0.0)
+
+    def _stored(self, values: FloatArray) -> Any:
+        return sparse.csc_array((values, self.X.indices, self.X.indptr), shape=self.X.shape)

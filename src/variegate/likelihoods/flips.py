@@ -1,0 +1,91 @@
+"""One Cholesky factor, all M neighbours: the linear algebra that both closed-form and EP evidences share.
+
+For a Gaussian (pseudo-)model with information matrix A = X̃_SᵀTX̃_S + P₀ and information vector r = X̃_Sᵀb,
+log p(y | S) depends on S through log|A| and rᵀA⁻¹r only. Adding column m multiplies |A| by its Schur
+complement d_m and adds e_m²/d_m; removing it is the same with d_m = 1/[A⁻¹]_mm, e_m = μ_m d_m, μ = A⁻¹r.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import blas, lapack
+
+from .protocol import FloatArray
+
+
+class Factor(NamedTuple):
+    """A = LLᵀ and what follows from it."""
+
+    L: FloatArray  # (k, k) lower
+    u: FloatArray  # (k,) L⁻¹r
+
+    @property
+    def log_det(self) -> float:
+        """log|A|."""
+        return 2.0 * float(np.log(self.L.diagonal()).sum())
+
+    @property
+    def explained(self) -> float:
+        """rᵀA⁻¹r."""
+        return float(self.u @ self.u)
+
+    def mean(self) -> FloatArray:
+        """μ = A⁻¹r, shape (k,)."""
+        if not len(self.u):
+            return self.u
+        out: FloatArray = blas.dtrsv(self.L, self.u, lower=1, trans=1)
+        return out
+
+    def half_solve(self, B: FloatArray) -> FloatArray:
+        """Return L⁻¹B for B (k, n) C-contiguous; overwrites B."""
+        if not B.size:
+            return B
+        # in column-major terms: Bᵀ L⁻ᵀ, so nothing is transposed in memory
+        out: FloatArray = blas.dtrsm(1.0, self.L, B.T, side=1, lower=1, trans_a=1, overwrite_b=1).T
+        return out
+
+    def inverse(self) -> FloatArray:
+        """A⁻¹ (k, k)."""
+        V = self.half_solve(np.eye(len(self.u)))
+        return V.T @ V
+
+    def inverse_diagonal(self) -> FloatArray:
+        """Diagonal of A⁻¹ (k,)."""
+        V = self.half_solve(np.eye(len(self.u)))
+        out: FloatArray = np.einsum("ij,ij->j", V, V)
+        return out
+
+
+class Flips(NamedTuple):
+    """For each m what its flip changes: log-determinant and explained part."""
+
+    log_det: FloatArray  # (M,) log d_m
+    explained: FloatArray  # (M,) e_m²/d_m
+
+
+def factorise(A: FloatArray, r: FloatArray) -> Factor:
+    """Factor a positive definite A (k, k); it is overwritten."""
+    if not len(r):
+        return Factor(A, r)
+    L, info = lapack.dpotrf(A.T, lower=1, overwrite_a=1, clean=1)
+    if info != 0:
+        raise np.linalg.LinAlgError("information matrix not positive definite: raise the slab precision")
+    return Factor(L, blas.dtrsv(L, r, lower=1))
+
+
+def additions(factor: Factor, cross: FloatArray, diagonal: FloatArray, r: FloatArray, c: float) -> Flips:
+    """Flips of all M columns as if none was in the set.
+
+    cross (k, M): the set's columns against all, overwritten; diagonal (M,) without the prior; r (M,).
+    """
+    V = factor.half_solve(cross)
+    d = np.maximum(diagonal - np.einsum("ij,ij->j", V, V), 0.0) + c  # ≥ c but for rounding
+    e = r - factor.u @ V
+    return Flips(np.log(d), e * e / d)
+
+
+def removals(factor: Factor, members: slice) -> Flips:
+    """Flips of the set's own columns, which are rows `members` of the factor."""
+    p = factor.inverse_diagonal()[members]
+    mu = factor.mean()[members]
+    return Flips(-np.log(p), mu * mu / p)

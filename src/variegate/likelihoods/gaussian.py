@@ -1,0 +1,157 @@
+"""Linear regression with the coefficients and the noise integrated out in closed form."""
+
+import copy
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from scipy import special
+
+from . import checks
+from .flips import Factor, additions, factorise, removals
+from .gram import GramRows
+from .projection import Projected
+from .protocol import Coefficients, FlipGains, FloatArray, IntArray, Predictive
+
+CACHE_BYTES = 1 << 26  # the Gram cache may always have this much, or the bytes of X if that is more
+
+
+class Gaussian:
+    """Gaussian likelihood with slab coefficients, inverse-gamma noise and a flat intercept.
+
+    y = β₀ + C δ + X̃_S β + ε,  ε_i ~ N(0, σ²),  β_j ~ N(0, σ²/c),  σ² ~ InvGamma(a₀, b₀),  p(β₀, δ) = 1:
+
+        log p(y|S) = −(n−p)/2 log 2π − ½ log|CᵀC| + |S|/2 log c − ½ log|Λ_S|
+                     + a₀ log b₀ − a_n log b_n + log Γ(a_n) − log Γ(a₀),
+        Λ_S = cI + X̃_SᵀX̃_S,  a_n = a₀ + (n − p)/2,  b_n = b₀ + ½(ỹᵀỹ − ỹᵀX̃_S Λ_S⁻¹ X̃_Sᵀỹ),
+
+    where C holds the intercept and the p − 1 independent covariates, and ỹ, X̃ are y and the standardised
+    columns with C projected out. Paper: Eq. 3, corrected.
+
+    Parameters
+    ----------
+    X : (N, M) float64 or float32 array (used in place, not copied), or scipy.sparse
+    y : (N,)
+    slab_precision : c, on the scale of columns with unit standard deviation
+    noise_shape, noise_rate : a₀, b₀. Default a₀ = 1 (two observations' worth) and b₀ = a₀ times half of the
+        variance of y given the covariates: it expects half of it explained, whatever the units of y
+    covariates : (N, p − 1), always in the model, flat prior; linearly dependent ones add nothing
+    sample_weight : (N,) frequencies: the evidence with weights w is that of the rows repeated w times, n = Σw
+    cache_bytes : bound on the cached rows of XᵀX; default the bytes of X, at least 64 MB
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        slab_precision: float = 10.0,
+        noise_shape: float = 1.0,
+        noise_rate: float | None = None,
+        covariates: Any = None,
+        sample_weight: Any = None,
+        cache_bytes: int | None = None,
+    ) -> None:
+        X = checks.table(X)
+        weights = checks.sample_weights(sample_weight, X.shape[0])
+        C = checks.covariate_table(covariates, X.shape[0])
+        self.slab_precision = checks.positive(slab_precision, "slab_precision")
+        self._data = Projected.of(X, checks.vector(y, "y", X.shape[0]), C, weights)
+        self.noise_shape = checks.positive(noise_shape, "noise_shape")
+        self.noise_rate = (
+            0.5 * self.noise_shape * self._data.variance
+            if noise_rate is None
+            else checks.positive(noise_rate, "noise_rate")
+        )
+        table_bytes = X.nbytes if isinstance(X, np.ndarray) else X.data.nbytes
+        self._gram = GramRows(self._data.gram_rows, X.shape[1], cache_bytes or max(table_bytes, CACHE_BYTES))
+
+    @property
+    def n_features(self) -> int:
+        """M."""
+        return self._data.design.shape[1]
+
+    def with_slab_precision(self, c: float) -> Self:
+        """Return the same data, noise prior and caches with another slab precision."""
+        twin = copy.copy(self)
+        twin.slab_precision = checks.positive(c, "slab_precision")
+        return twin
+
+    def log_evidence(self, S: IntArray) -> float:
+        """Log p(y | S)."""
+        return self._log_evidence(self._factor(S))
+
+    def flip_gains(self, S: IntArray) -> FlipGains:
+        """Gains of all M features: O(|S|²M) once the rows of XᵀX for S are cached."""
+        data, c, a = self._data, self.slab_precision, self._shape
+        rows = self._gram.rows(S)
+        factor = self._factor(S, rows[:, S])
+        b = self._rate(factor)
+        added = additions(factor, rows, data.diagonal, data.information, c)
+        # the explained part can only bring the rate down to b₀; rounding must not take it below
+        after = np.maximum(b - 0.5 * added.explained, self.noise_rate)
+        gains = 0.5 * (np.log(c) - added.log_det) - a * np.log(after / b)
+        own = removals(factor, slice(None))
+        gains[S] = 0.5 * (np.log(c) - own.log_det) + a * np.log1p(0.5 * own.explained / b)
+        return FlipGains(self._log_evidence(factor), gains)
+
+    def flip_gains_many(self, sets: Sequence[IntArray]) -> tuple[FloatArray, FloatArray]:
+        """Log evidence (n,) and gains (n, M); rows of XᵀX that are missing are computed in one product."""
+        if len(sets):
+            self._gram.prefetch(np.unique(np.concatenate(sets)).astype(np.int64))
+        values, gains = np.empty(len(sets)), np.empty((len(sets), self.n_features))
+        for i, S in enumerate(sets):
+            values[i], gains[i] = self.flip_gains(S)
+        return values, gains
+
+    def coefficients(self, S: IntArray) -> Coefficients:
+        """Mean and covariance b_n/(a_n − 1) Λ_S⁻¹ of the Student-t posterior, in the units of X."""
+        data, factor = self._data, self._factor(S)
+        to_units = data.design.inverse_scale[S]
+        mean = to_units * factor.mean()
+        a, b = self._shape, self._rate(factor)
+        covariance = (
+            factor.inverse() * np.outer(to_units, to_units) * (b / (a - 1.0)) if a > 1 else _infinite(len(S))
+        )
+        delta = data.fixed_coefficients(S, factor.mean())
+        intercept = data.y_mean - float(data.design.centre[S] @ mean) - float(data.covariates.centre @ delta)
+        return Coefficients(intercept, mean, covariance, delta)
+
+    def predictive(self, S: IntArray, X_new: Any, covariates: Any = None) -> Predictive:
+        """Student-t law of new rows: scale² = b_n/a_n (1 + 1/n + |q|² + x̃ᵀΛ_S⁻¹x̃), dof = 2a_n."""
+        data, factor = self._data, self._factor(S)
+        X_new = checks.table(X_new, "X_new", self.n_features)
+        C_new = checks.covariate_table(covariates, X_new.shape[0], data.covariates.shape[1])
+        Q = data.fixed_rows(C_new)
+        Z = data.design.standardised(X_new, S) - Q @ data.loadings[:, S]
+        mean = data.y_mean + Q @ data.y_loadings + Z @ factor.mean()
+        V = factor.half_solve(np.ascontiguousarray(Z.T))
+        spread = 1.0 / data.n + np.square(Q).sum(axis=1) + np.square(V).sum(axis=0)
+        unit = self._rate(factor) / self._shape
+        return Predictive(
+            mean, np.sqrt(unit * (1.0 + spread)), 2.0 * self._shape, mean, np.sqrt(unit * spread)
+        )
+
+    @property
+    def _shape(self) -> float:
+        return self.noise_shape + 0.5 * self._data.dof
+
+    def _rate(self, factor: Factor) -> float:
+        return self.noise_rate + 0.5 * max(self._data.total - factor.explained, 0.0)
+
+    def _factor(self, S: IntArray, block: FloatArray | None = None) -> Factor:
+        if block is None:
+            block = self._gram.block(S)
+        A = self._data.gram_block(S) if block is None else block
+        A.flat[:: len(S) + 1] += self.slab_precision
+        return factorise(A, self._data.information[S])
+
+    def _log_evidence(self, factor: Factor) -> float:
+        a, a0, b0 = self._shape, self.noise_shape, self.noise_rate
+        slab = 0.5 * len(factor.u) * np.log(self.slab_precision) - 0.5 * factor.log_det
+        noise = a0 * np.log(b0) - a * np.log(self._rate(factor)) + special.gammaln(a) - special.gammaln(a0)
+        return float(self._data.log_constant + slab + noise)
+
+
+def _infinite(size: int) -> FloatArray:
+    return np.full((size, size), np.inf)

@@ -1,0 +1,71 @@
+"""Rows of a Gram matrix, computed on demand and kept while they are in use."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .protocol import FloatArray, IntArray
+
+
+class GramRows:
+    """Bounded cache of rows G_m = X̃ᵀx̃_m (M,), least recently used out first.
+
+    Sampled sets share features, so a row is computed once and read many times. Rows live in one buffer, so
+    gathering a set's rows is a single copy. Pickling drops the rows: workers fill their own.
+    """
+
+    def __init__(self, compute: Callable[[IntArray], FloatArray], n_features: int, max_bytes: int) -> None:
+        self._compute = compute
+        self._shape = (min(n_features, max(max_bytes // (8 * n_features), 1)), n_features)
+        self._reset()
+
+    def rows(self, S: IntArray) -> FloatArray:
+        """Return a fresh (|S|, M) array."""
+        if not self.prefetch(S):
+            return self._compute(S)
+        self._clock += 1
+        slots = self._slot_of[S]
+        self._last_use[slots] = self._clock
+        out: FloatArray = self._buffer[slots]
+        return out
+
+    def block(self, S: IntArray) -> FloatArray | None:
+        """Return G_SS (|S|, |S|) if all its rows are here."""
+        slots = self._slot_of[S]
+        if slots.min(initial=0) < 0:
+            return None
+        out: FloatArray = self._buffer[slots[:, None], S]
+        return out
+
+    def prefetch(self, S: IntArray) -> bool:
+        """Compute the missing rows of S together (one matrix product); False if S does not fit."""
+        if len(S) > len(self._buffer):
+            return False
+        missing = S[self._slot_of[S] < 0]
+        if len(missing):
+            here = self._slot_of[S]
+            self._clock += 1
+            self._last_use[here[here >= 0]] = self._clock
+            slots = np.argsort(self._last_use, kind="stable")[: len(missing)]
+            evicted = self._feature_in[slots]
+            self._slot_of[evicted[evicted >= 0]] = -1
+            self._buffer[slots] = self._compute(missing)
+            self._slot_of[missing], self._feature_in[slots] = slots, missing
+            self._last_use[slots] = self._clock
+        return True
+
+    def _reset(self) -> None:
+        capacity, M = self._shape
+        self._buffer = np.empty((capacity, M))  # the system hands out pages as they are written
+        self._slot_of = np.full(M, -1)
+        self._feature_in = np.full(capacity, -1)
+        self._last_use = np.zeros(capacity, dtype=np.int64)
+        self._clock = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_compute": self._compute, "_shape": self._shape}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._reset()

@@ -1,0 +1,99 @@
+"""What the solvers ask of p(y | γ), and the values that come back."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+class Coefficients(NamedTuple):
+    """Posterior of the coefficients given the set S, in the units of the X that the user gave.
+
+    Gaussian likelihood: moments of the marginal Student-t law, so the covariance is its scale matrix times
+    dof / (dof − 2), infinite for dof ≤ 2. Logistic likelihood: moments of the Gaussian that EP returns.
+    """
+
+    intercept: float
+    mean: FloatArray  # (|S|,)
+    covariance: FloatArray  # (|S|, |S|)
+    covariates: FloatArray  # (p,) posterior means for the columns that are always in the model
+
+
+class Predictive(NamedTuple):
+    """Predictive law of new rows given the set S.
+
+    Regression: y ~ Student-t(mean, scale, dof). Classification: y ~ Bernoulli(mean), the probability averaged
+    over the coefficients, scale = √(p(1 − p)), dof = ∞. The linear predictor has location `latent_mean` and
+    scale `latent_scale` (Student-t with the same dof in regression, Gaussian in classification).
+    """
+
+    mean: FloatArray  # (n,)
+    scale: FloatArray  # (n,)
+    dof: float
+    latent_mean: FloatArray  # (n,)
+    latent_scale: FloatArray  # (n,)
+
+
+class FlipGains(NamedTuple):
+    """Evidence of a set and its neighbours: gains Δ_m = log p(y | S ∪ m) − log p(y | S ∖ m)."""
+
+    log_evidence: float
+    gains: FloatArray  # (M,)
+
+
+@runtime_checkable
+class Likelihood(Protocol):
+    """The least a solver needs. S is a sorted int64 array of distinct features."""
+
+    @property
+    def n_features(self) -> int:
+        """M, the number of features."""
+        ...
+
+    def log_evidence(self, S: IntArray) -> float:
+        """Log p(y | S), coefficients integrated out."""
+        ...
+
+
+@runtime_checkable
+class GainsLikelihood(Likelihood, Protocol):
+    """A likelihood that knows the gains of all M flips at once."""
+
+    def flip_gains(self, S: IntArray) -> FlipGains:
+        """Gains of every feature given the set S."""
+        ...
+
+    def flip_gains_many(self, sets: Sequence[IntArray]) -> tuple[FloatArray, FloatArray]:
+        """Log evidence (n,) and gains (n, M) of n sets, which may share work."""
+        ...
+
+
+@runtime_checkable
+class FlipLikelihood(GainsLikelihood, Protocol):
+    """Flip gains, and a slab whose precision can be learned."""
+
+    @property
+    def slab_precision(self) -> float:
+        """Prior precision c of a coefficient of a standardised column."""
+        ...
+
+    def with_slab_precision(self, c: float) -> Self:
+        """Return the same data and caches with another slab precision."""
+        ...
+
+
+@runtime_checkable
+class PredictiveLikelihood(Likelihood, Protocol):
+    """A likelihood that also estimates coefficients and predicts."""
+
+    def coefficients(self, S: IntArray) -> Coefficients:
+        """Posterior of the coefficients given S."""
+        ...
+
+    def predictive(self, S: IntArray, X_new: Any, covariates: Any = None) -> Predictive:
+        """Predictive law of the rows of X_new (n, M) given S."""
+        ...

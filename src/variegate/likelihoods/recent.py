@@ -1,0 +1,50 @@
+"""Warm starts: the sites of recently solved sets."""
+
+from typing import Any
+
+import numpy as np
+
+from .protocol import FloatArray, IntArray
+
+CAPACITY = 64
+
+
+class RecentSites:
+    """Ring of the last solved sets with their sites; the nearest (fewest flips away) starts the next solve.
+
+    It changes how long EP takes, not where it ends (beyond its tolerance). Pickling drops it.
+    """
+
+    def __init__(self, n_features: int, cold: FloatArray) -> None:
+        self._n_features, self._cold = n_features, cold
+        self._reset()
+
+    def nearest(self, S: IntArray) -> FloatArray:
+        """Return sites (2, N) to start from."""
+        if not self._count:
+            return self._cold
+        used = min(self._count, CAPACITY)
+        flips = self._sizes[:used] - 2 * np.count_nonzero(self._members[:used, S], axis=1)  # + |S|
+        out: FloatArray = self._sites[int(np.argmin(flips))]
+        return out
+
+    def add(self, S: IntArray, sites: FloatArray) -> None:
+        """Keep the sites of S in place of the oldest."""
+        slot = self._count % CAPACITY
+        self._members[slot] = False
+        self._members[slot, S] = True
+        self._sizes[slot], self._sites[slot] = len(S), sites
+        self._count += 1
+
+    def _reset(self) -> None:
+        self._members = np.zeros((CAPACITY, self._n_features), dtype=bool)
+        self._sizes = np.zeros(CAPACITY, dtype=np.int64)
+        self._sites = np.empty((CAPACITY, *self._cold.shape))
+        self._count = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_n_features": self._n_features, "_cold": self._cold}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._reset()
