@@ -68,12 +68,7 @@ def test_evidence_by_numerical_integration():
         def integrand(beta):
             r = y - x * beta
             flat = np.exp(-0.5 * (r @ r - N * r.mean() ** 2) / v) * np.sqrt(2 * np.pi * v / N)
-            return (
-                flat
-                * (2 * np.pi * v) ** (-N / 2)
-                * np.exp(-0.5 * c * beta**2 / v)
-                / np.sqrt(2 * np.pi * v / c)
-            )
+            return flat * (2 * np.pi * v) ** (-N / 2) * np.exp(-0.5 * c * beta**2 / v) / np.sqrt(2 * np.pi * v / c)
 
         centre, width = x @ y / (N + c), 12 * np.sqrt(v / (N + c))
         return integrate.quad(integrand, centre - width, centre + width, epsabs=0)[0]
@@ -153,18 +148,14 @@ def test_perfect_fit_stays_finite():
 def test_scale_of_y_does_not_matter():
     X, y = problem()
     S = np.array([0, 2])
-    np.testing.assert_allclose(
-        Gaussian(X, y).flip_gains(S).gains, Gaussian(X, 1e3 * y + 7).flip_gains(S).gains
-    )
+    np.testing.assert_allclose(Gaussian(X, y).flip_gains(S).gains, Gaussian(X, 1e3 * y + 7).flip_gains(S).gains)
 
 
 def test_units_and_origin_of_columns_do_not_matter():
     X, y = problem()
     S = np.array([0, 2, 4])
     moved = X * np.geomspace(1e-3, 1e3, 12) + np.linspace(-5e3, 5e3, 12)
-    np.testing.assert_allclose(
-        Gaussian(moved, y).flip_gains(S).gains, Gaussian(X, y).flip_gains(S).gains, atol=1e-7
-    )
+    np.testing.assert_allclose(Gaussian(moved, y).flip_gains(S).gains, Gaussian(X, y).flip_gains(S).gains, atol=1e-7)
 
 
 @pytest.mark.parametrize("covariates", [False, True])

@@ -1,76 +1,105 @@
 """The base measure ν(S) = det([ΦΦᵀ]_S), and what every single item would change in it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
 
 from .balance import SPAN_TOLERANCE, Float64Array, log_row_norms, unit_rows
+from .gram import GramRows
 from .sets import FloatArray, IntArray, row_blocks
 
 # below this share of a row's squared length, subtraction has lost it and the residual is formed instead
 CANCELLED = 1e-8
 
 
+class VolumeGains(NamedTuple):
+    """log ν(S), and log ν(S ∪ m) − log ν(S∖m) for every m (M,)."""
+
+    log_volume: float
+    gains: Float64Array
+
+
 @dataclass(frozen=True, eq=False)
 class Volume:
-    """log ν(S) and its flip gains log ν(S ∪ m) − log ν(S∖m) for all m at once.
+    """log ν(S) and its flip gains, ν(S) = det([ΦΦᵀ + ε diag(ΦΦᵀ)]_S) with a nugget ε that is zero unless given.
 
     The gain of m is the log of its Schur complement s_m: the squared part of φ_m outside the span of the others.
-    Products φ_mᵀφ_j are kept for items j that were in a set before: O(M) memory for each, at most `rows_kept` of them.
+    Rows of cosines are kept for items that were in a set before; they take at most the bytes of Φ, or 64 MB.
     """
 
     phi: FloatArray
+    nugget: float = 0.0
     log_norms: Float64Array = field(init=False, repr=False)
-    rows_kept: int = 512
-    _products: dict[int, Float64Array] = field(default_factory=dict, init=False, repr=False)
+    _cosines: GramRows = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "log_norms", log_row_norms(self.phi))
+        rows = GramRows(self._compute_cosines, len(self.phi), max(self.phi.nbytes, 1 << 26))
+        object.__setattr__(self, "_cosines", rows)
+
+    def prefetch(self, sets: Sequence[IntArray]) -> None:
+        """Compute what these sets will need in one product."""
+        if len(sets):
+            self._cosines.prefetch(np.unique(np.concatenate(sets)).astype(np.int64))
 
     def log_volume(self, S: IntArray) -> float:
-        """log ν(S); −inf for dependent rows."""
+        """Log ν(S); −inf for dependent rows."""
         if len(S) == 0:
             return 0.0
-        if len(S) > self.phi.shape[1]:
-            return -np.inf
-        diagonal = np.abs(np.diag(linalg.qr(self._units(S).T, mode="r", pivoting=True)[0]))
-        if diagonal.min() < SPAN_TOLERANCE:
-            return -np.inf
-        return float(2 * self.log_norms[S].sum() + 2 * np.log(diagonal).sum())
+        C = self._factor(S, self._units(S) @ self._units(S).T)
+        return -np.inf if C is None else self._log_volume(S, C)
 
-    def flip_gains(self, S: IntArray) -> Float64Array:
-        """log s_m for every item, shape (M,); −inf inside the span. S must be independent. O(M|S|²)."""
+    def flip_gains(self, S: IntArray) -> VolumeGains:
+        """Log ν(S) and log s_m for every item, −inf inside the span; S must be independent. O(M|S|²)."""
         if len(S) == 0:
-            return 2 * self.log_norms
-        products = self._product_rows(S)
-        C = np.linalg.cholesky(products[:, S])
-        V = linalg.solve_triangular(C, products, lower=True, check_finite=False)
-        outside = 1.0 - np.einsum("km,km->m", V, V)
+            return VolumeGains(0.0, 2 * self.log_norms + np.log1p(self.nugget))
+        cosines = self._cosines.rows(S)
+        C = self._factor(S, cosines[:, S])
+        if C is None:
+            raise ValueError(f"The rows of phi for the set {S.tolist()} are linearly dependent.")
+        # in column-major terms, so that nothing is transposed in memory
+        V = linalg.blas.dtrsm(1.0, C, cosines.T, side=1, lower=1, trans_a=1, overwrite_b=1)
+        outside = 1.0 + self.nugget - np.einsum("mk,mk->m", V, V)
         inverse = linalg.solve_triangular(C, np.eye(len(S)), lower=True, check_finite=False)
         outside[S] = 1.0 / np.einsum("kj,kj->j", inverse, inverse)
         doubtful = np.setdiff1d(np.flatnonzero(outside < CANCELLED), S)
         if len(doubtful):
             outside[doubtful] = self._outside(doubtful, S)
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(outside) + 2 * self.log_norms)
+            return VolumeGains(self._log_volume(S, C), np.log(outside) + 2 * self.log_norms)
+
+    def _log_volume(self, S: IntArray, C: Float64Array) -> float:
+        return float(2 * self.log_norms[S].sum() + 2 * np.log(np.diag(C)).sum())
+
+    def _factor(self, S: IntArray, cosines: Float64Array) -> Float64Array | None:
+        """Lower triangle C with CCᵀ = cosines + nugget; None for dependent rows."""
+        if self.nugget:
+            return np.linalg.cholesky(cosines + self.nugget * np.eye(len(S)))
+        C, failed = linalg.lapack.dpotrf(cosines, lower=1, clean=1)
+        if not failed and C.diagonal().min() ** 2 > CANCELLED:
+            return np.asarray(C)
+        if len(S) > self.phi.shape[1]:
+            return None
+        units = self._units(S).T
+        pivoted = np.abs(np.diag(linalg.qr(units, mode="r", pivoting=True)[0]))
+        if pivoted.min() < SPAN_TOLERANCE:
+            return None
+        R = linalg.qr(units, mode="r")[0][: len(S)]
+        return np.asarray(R.T * np.sign(np.diag(R)))
 
     def _units(self, rows: slice | IntArray) -> Float64Array:
         return unit_rows(self.phi[rows], self.log_norms[rows])
 
-    def _product_rows(self, S: IntArray) -> Float64Array:
-        """Cosines of the members of S with all items (|S|, M)."""
-        new = [j for j in S.tolist() if j not in self._products]
-        if new:
-            units = self._units(np.array(new))
-            found = np.empty((len(new), len(self.phi)))
-            for block in row_blocks(*self.phi.shape):
-                found[:, block] = units @ self._units(block).T
-            self._products.update(zip(new, found, strict=True))
-        rows = np.stack([self._products[j] for j in S.tolist()])
-        while len(self._products) > self.rows_kept:  # the oldest first
-            del self._products[next(iter(self._products))]
-        return rows
+    def _compute_cosines(self, items: IntArray) -> Float64Array:
+        """Cosines of some items with all items (n, M)."""
+        units = self._units(items)
+        found = np.empty((len(items), len(self.phi)))
+        for block in row_blocks(*self.phi.shape):
+            found[:, block] = units @ self._units(block).T
+        return found
 
     def _outside(self, items: IntArray, S: IntArray) -> Float64Array:
         """Squared parts outside the span of S, from the residuals themselves."""

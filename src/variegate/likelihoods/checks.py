@@ -13,9 +13,7 @@ def table(X: Any, name: str = "X", n_columns: int | None = None) -> Any:
     """Return a finite (N, M) table: dense float32 or float64 without a copy where possible, or sparse CSC."""
     X = sparse.csc_array(X) if sparse.issparse(X) else _numbers(X, name)
     if X.ndim != 2:
-        raise ValueError(
-            f"{name} must be a table (rows, columns); got {X.ndim} dimension(s) of shape {X.shape}."
-        )
+        raise ValueError(f"{name} must be a table (rows, columns); got {X.ndim} dimension(s) of shape {X.shape}.")
     if sparse.issparse(X):
         X.sum_duplicates()
         X = X.astype(_float_type(X.dtype), copy=False)
@@ -71,9 +69,7 @@ def covariate_table(C: Any, length: int, n_columns: int | None = None) -> FloatA
     """Return covariates as a dense (N, p) array, p = 0 if None."""
     if C is None:
         if n_columns:
-            raise ValueError(
-                f"the model has {n_columns} covariate(s): give their values for the new rows too."
-            )
+            raise ValueError(f"the model has {n_columns} covariate(s): give their values for the new rows too.")
         return np.empty((length, 0))
     C = C.toarray() if sparse.issparse(C) else np.asarray(C)
     C = C[:, None] if C.ndim == 1 else C

@@ -67,9 +67,7 @@ class Design:
 
     def cross_and_squares(self, A: FloatArray, T: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Both at once, so that a dense table is read once."""
-        cross, squares = (
-            self._sparse_products(A, T) if sparse.issparse(self.X) else self._dense_products(A, T)
-        )
+        cross, squares = self._sparse_products(A, T) if sparse.issparse(self.X) else self._dense_products(A, T)
         cross *= self.inverse_scale
         squares *= self.inverse_scale**2
         return cross, squares

@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 from scipy import special
 
+from ..dpp.gram import GramRows
 from . import checks
 from .flips import Factor, additions, factorise, removals
-from .gram import GramRows
 from .projection import Projected
 from .protocol import Coefficients, FlipGains, FloatArray, IntArray, Predictive
 
@@ -110,9 +110,7 @@ class Gaussian:
         to_units = data.design.inverse_scale[S]
         mean = to_units * factor.mean()
         a, b = self._shape, self._rate(factor)
-        covariance = (
-            factor.inverse() * np.outer(to_units, to_units) * (b / (a - 1.0)) if a > 1 else _infinite(len(S))
-        )
+        covariance = factor.inverse() * np.outer(to_units, to_units) * (b / (a - 1.0)) if a > 1 else _infinite(len(S))
         delta = data.fixed_coefficients(S, factor.mean())
         intercept = data.y_mean - float(data.design.centre[S] @ mean) - float(data.covariates.centre @ delta)
         return Coefficients(intercept, mean, covariance, delta)
@@ -128,9 +126,7 @@ class Gaussian:
         V = factor.half_solve(np.ascontiguousarray(Z.T))
         spread = 1.0 / data.n + np.square(Q).sum(axis=1) + np.square(V).sum(axis=0)
         unit = self._rate(factor) / self._shape
-        return Predictive(
-            mean, np.sqrt(unit * (1.0 + spread)), 2.0 * self._shape, mean, np.sqrt(unit * spread)
-        )
+        return Predictive(mean, np.sqrt(unit * (1.0 + spread)), 2.0 * self._shape, mean, np.sqrt(unit * spread))
 
     @property
     def _shape(self) -> float:

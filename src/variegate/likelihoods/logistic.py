@@ -40,6 +40,8 @@ class Logistic:
         each with its site, so integer weights are repeated rows; w < 1 is one site for the term's power
     """
 
+    exact_gains = False  # sites are frozen while features are flipped
+
     def __init__(
         self,
         X: Any,

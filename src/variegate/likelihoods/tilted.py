@@ -84,9 +84,7 @@ def logit_sums(m: float, v: float, x: float, h: float, half: int) -> tuple[float
 
 
 @njit(cache=True, error_model="numpy")
-def link_sums(
-    m: float, v: float, e: float, probit: bool, x: float, h: float, half: int
-) -> tuple[float, float, float]:
+def link_sums(m: float, v: float, e: float, probit: bool, x: float, h: float, half: int) -> tuple[float, float, float]:
     """Return the same sums for any power and link, in log space."""
     total = first = second = 0.0
     for j in range(-half, half + 1):

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from .protocol import FloatArray, IntArray
+from .balance import Float64Array as FloatArray
+from .sets import IntArray
 
 
 class GramRows:

@@ -1,0 +1,202 @@
+"""The loop: starts, hyperparameters, stages, and the best of it all."""
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from ..dpp import SetDistribution
+from ..dpp.sets import IntArray
+from .fixed_form import fixed_form
+from .hyperparameters import learn_size, learn_slab_precision
+from .proposal import propose
+from .rao_blackwell import Callback, Point, fixed_point, natural_gradient
+from .starts import flat_start, later_starts
+from .target import Float64Array, Target
+
+FINAL_SETS = 400
+ROUNDS = 6  # of stage A and empirical Bayes in turn
+CLOSE = 1.0  # nats: a start this close to the best goes on to stage B
+
+
+class ConvergenceWarning(UserWarning):
+    """The fit stopped before it settled."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How hard to try; `learn_size` and `learn_slab` switch empirical Bayes on."""
+
+    solver: Literal["rao_blackwell", "fixed_form"] = "rao_blackwell"
+    n_starts: int = 4
+    n_sets: int = 64
+    max_iter: int = 60
+    tol: float = 0.005
+    learn_size: bool = True
+    learn_slab: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What a solver found: q, the target with its learned hyperparameters, and how it went."""
+
+    q: SetDistribution
+    target: Target
+    elbo: float
+    elbo_error: float
+    elbo_trace: Float64Array
+    converged: bool
+    interrupted: bool
+    sets: list[IntArray] = field(repr=False)  # drawn from q
+    log_ratios: Float64Array = field(repr=False)  # log p(y, S) − log q(S) of these sets
+
+    @property
+    def n_iter(self) -> int:
+        """Iterations that led to q, all stages together."""
+        return len(self.elbo_trace)
+
+
+def fit(
+    target: Target,
+    rng: np.random.Generator,
+    settings: Settings | None = None,
+    *,
+    start: Float64Array | None = None,
+    callback: Callback | None = None,
+) -> Fit:
+    """Fit q to the target by maximising the ELBO.
+
+    `start` (M,) is a warm start of θ; other starts are then left out. On Ctrl-C the best point so far is returned, with a
+    warning; before there is one, KeyboardInterrupt goes on its way.
+    """
+    search = _Search(target, rng, settings or Settings(), callback)
+    interrupted = False
+    try:
+        search.run(start)
+    except KeyboardInterrupt:
+        if not search.points:
+            raise
+        interrupted = True
+        warnings.warn("Interrupted: the fit is the best found so far.", ConvergenceWarning, stacklevel=2)
+    return search.result(interrupted)
+
+
+@dataclass
+class _Search:
+    """The state of one fit: the target as its hyperparameters are learned, and every point reached."""
+
+    target: Target
+    rng: np.random.Generator
+    settings: Settings
+    callback: Callback | None
+    points: list[Point] = field(default_factory=list)
+
+    def run(self, start: Float64Array | None) -> None:
+        """All stages; `points` ends with the best point."""
+        theta = flat_start(self.target, self.target.prior.expected_size) if start is None else start
+        if self.settings.solver == "fixed_form":
+            point = fixed_form(self.target, theta, self.rng, n_iter=self.settings.max_iter, callback=self.callback)
+            self.points.append(point)
+            return
+        if not self.target.has_gains:
+            self._without_gains(theta)
+            return
+        self._learn(theta)
+        if start is None and self.settings.n_starts > 1:
+            first = self.points[-1]
+            others = later_starts(self.target, self.settings.n_starts - 1, self.rng)
+            reached = [first, *(self._fixed_point(theta) for theta in others)]
+            self.points.append(max(reached, key=level))
+            best = level(self.points[-1])
+            close = sorted((p for p in reached if level(p) > best - CLOSE - 3 * error(p)), key=level)[-2:]
+        else:
+            close = [self.points[-1]]
+        self._refine(close)
+
+    def _fixed_point(self, theta: Float64Array, max_iter: int = 25) -> Point:
+        n = max(self.settings.n_sets // 4, 2)
+        return fixed_point(self.target, theta, self.rng, n_sets=n, max_iter=max_iter, callback=self.callback)
+
+    def _learn(self, theta: Float64Array) -> None:
+        """Stage A and empirical Bayes in turn, until the hyperparameters stay where they are."""
+        for _ in range(ROUNDS):
+            point = self._fixed_point(theta, max_iter=8)
+            self.points.append(point)
+            theta, before = point.theta, self.target
+            self._update_hyperparameters(point)
+            if self.target is before:
+                break
+        self.points.append(self._fixed_point(theta))
+
+    def _update_hyperparameters(self, point: Point) -> None:
+        if self.settings.learn_size and self.target.size is None:
+            self.target = learn_size(self.target, float(point.inclusion.sum()))
+        if self.settings.learn_slab:
+            sets = propose(self.target, point.theta, point.inclusion).draw(24, self.rng)
+            self.target = learn_slab_precision(self.target, sets)
+
+    def _natural_gradient(self, point: Point, n_sets: int) -> Point:
+        s = self.settings
+        found = natural_gradient(
+            self.target, point, self.rng, n_sets=n_sets, max_iter=s.max_iter, tol=s.tol, callback=self.callback
+        )
+        return joined(point, found)
+
+    def _refine(self, close: list[Point]) -> None:
+        """Stage B from the best starts; hyperparameters once more where the best of them wants others."""
+        reached = [self._natural_gradient(point, self.settings.n_sets) for point in close]
+        self.points.append(max(reached, key=level))
+        before = self.target
+        self._update_hyperparameters(self.points[-1])
+        if self.target is not before:
+            self.points.append(self._natural_gradient(self.points[-1], self.settings.n_sets))
+
+    def _without_gains(self, theta: Float64Array) -> None:
+        """Regression over the sampled sets, many of them; the prior size is learned half way."""
+        point = Point(theta, np.zeros_like(theta), np.empty(0), np.empty(0), converged=False)
+        for _ in range(2):
+            point = self._natural_gradient(point, 8 * self.settings.n_sets)
+            self.points.append(point)
+            before = self.target
+            self._update_hyperparameters(point)
+            if self.target is before:
+                return
+
+    def result(self, interrupted: bool) -> Fit:
+        """The last point, judged by sets drawn from all of its q."""
+        point = self.points[-1]
+        q = self.target.distribution(point.theta)
+        sets = self.target.draw(q, FINAL_SETS, self.rng)
+        log_normalizer = self.target.log_normalizer(q)
+        h = np.array([self.target.log_weight(S) - point.theta[S].sum() for S in sets])
+        log_ratios = h + log_normalizer - self.target.prior_log_normalizer
+        return Fit(
+            q=q,
+            target=self.target,
+            elbo=float(log_ratios.mean()),
+            elbo_error=float(log_ratios.std() / np.sqrt(len(sets))),
+            elbo_trace=point.elbo,
+            converged=point.converged and not interrupted,
+            interrupted=interrupted,
+            sets=sets,
+            log_ratios=log_ratios,
+        )
+
+
+def level(point: Point) -> float:
+    """ELBO where the stage ended: the average of its last estimates."""
+    return float(point.elbo[-4:].mean())
+
+
+def error(point: Point) -> float:
+    """Standard error of `level`."""
+    return float(np.sqrt(np.square(point.elbo_error[-4:]).sum()) / 4)
+
+
+def joined(first: Point, second: Point) -> Point:
+    """The second point, with the trace of both."""
+    return second._replace(
+        elbo=np.concatenate([first.elbo, second.elbo]),
+        elbo_error=np.concatenate([first.elbo_error, second.elbo_error]),
+    )

@@ -1,0 +1,46 @@
+"""Empirical Bayes: prior size α and slab precision c where the ELBO is largest."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..dpp.sets import IntArray
+from ..likelihoods import FlipLikelihood
+from .target import Target
+
+SMALLEST_SIZE = 1.0  # the expected size is never learned below one feature
+PRECISION_RANGE = (1e-3, 1e6)
+LARGEST_STEP = np.log(8.0)  # in log c, at once
+SETS_FOR_SLAB = 24
+
+
+def learn_size(target: Target, expected_size: float) -> Target:
+    """The prior whose expected size is that of q: there the derivative of the ELBO in α vanishes."""
+    size = float(np.clip(expected_size, SMALLEST_SIZE, max(SMALLEST_SIZE, 0.5 * target.n_features)))
+    if abs(np.log(size / target.prior.expected_size)) < 0.02 or size >= target.prior.n_items:
+        return target
+    return target.with_prior(target.prior.rescaled(size))
+
+
+def learn_slab_precision(target: Target, sets: Sequence[IntArray]) -> Target:
+    """c at the largest average log evidence of sets from q, by a parabola in log c, a factor of eight at most."""
+    likelihood = target.likelihood
+    if not isinstance(likelihood, FlipLikelihood):
+        return target
+    sets = [S for S in sets if len(S)][:SETS_FOR_SLAB]
+    if not sets:
+        return target
+    low, high = np.log(PRECISION_RANGE)
+    here = np.log(likelihood.slab_precision)
+    grid = np.clip(here + LARGEST_STEP * np.array([-1.0, -0.5, 0.0, 0.5, 1.0]), low, high)
+    values = [np.mean([likelihood.with_slab_precision(np.exp(x)).log_evidence(S) for S in sets]) for x in grid]
+    best = int(np.argmax(values))
+    peak = grid[best]
+    if 0 < best < 4:
+        left, middle, right = values[best - 1 : best + 2]
+        curvature = left - 2 * middle + right
+        if curvature < 0:
+            peak += 0.5 * (grid[1] - grid[0]) * (left - right) / curvature
+    if abs(peak - here) < 0.05:
+        return target
+    return target.with_slab_precision(float(np.exp(peak)))

@@ -1,0 +1,68 @@
+"""The best set under the target itself: exchange moves ranked by flip gains."""
+
+import numpy as np
+
+from ..dpp.sets import IntArray
+from .target import Target
+
+IMPROVEMENT = 1e-8
+CHECKED = 3  # gains may be approximate, so the best few moves of a round are evaluated before one is made
+
+
+def polish(target: Target, S: IntArray, *, keep_size: bool, max_moves: int = 200) -> IntArray:
+    """Apply the best addition, removal or swap until none raises log p(y, S).
+
+    A round costs one flip-gain evaluation for each member; for each member j the gains given S∖j rank all
+    replacements of j.
+    """
+    value = target.log_joint(S)
+    for _ in range(max_moves):
+        better = _best_checked_move(target, S, value, keep_size)
+        if better is None:
+            return S
+        S, value = better
+    return S
+
+
+def _best_checked_move(target: Target, S: IntArray, value: float, keep_size: bool) -> tuple[IntArray, float] | None:
+    candidates = ([] if keep_size else _flips(target, S, value)) + _swaps(target, S)
+    candidates.sort(key=lambda move: -move[0])
+    checked = [(target.log_joint(T), T) for expected, T in candidates[:CHECKED] if expected > value]
+    best_value, best = max(checked, key=lambda move: move[0], default=(-np.inf, S))
+    return (best, best_value) if best_value > value + IMPROVEMENT else None
+
+
+def _flips(target: Target, S: IntArray, value: float) -> list[tuple[float, IntArray]]:
+    """The best few additions and removals with the value that the gains promise."""
+    gains = target.log_odds(target.evaluate([S]))[0]
+    gains[S] *= -1
+    return [(value + gains[m], np.setxor1d(S, [m])) for m in np.argsort(-gains)[:CHECKED]]
+
+
+def _swaps(target: Target, S: IntArray) -> list[tuple[float, IntArray]]:
+    """For each member its best replacement."""
+    rests = [np.delete(S, j) for j in range(len(S))]
+    if not rests:
+        return []
+    log_odds = target.log_odds(target.evaluate(rests))
+    moves = []
+    for rest, gains in zip(rests, log_odds, strict=True):
+        gains[S] = -np.inf
+        m = int(np.argmax(gains))
+        if gains[m] > -np.inf:
+            moves.append((target.log_joint(rest) + gains[m], np.sort(np.append(rest, m))))
+    return moves
+
+
+def grow(target: Target, size: int | None = None, start: IntArray | None = None) -> IntArray:
+    """Add the feature with the largest gain until `size` are in, or while the gain is positive."""
+    S = np.empty(0, dtype=np.int64) if start is None else start
+    limit = target.n_features if size is None else size
+    while len(S) < limit:
+        gains = target.log_odds(target.evaluate([S]))[0]
+        gains[S] = -np.inf
+        m = int(np.argmax(gains))
+        if gains[m] == -np.inf or (size is None and gains[m] <= 0):
+            break
+        S = np.sort(np.append(S, m))
+    return S

@@ -1,0 +1,72 @@
+"""Sets from q, and steps in its geometry, without the features that q all but rules out."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator, cg
+
+from ..dpp import IndependentSets, LowRankDPP, SetDistribution
+from ..dpp.sets import IntArray
+from .target import Float64Array, Target
+
+LEFT_OUT = 0.01  # expected number of features left out of a draw
+ALWAYS = 256  # this many features are always in
+
+
+class Proposal(NamedTuple):
+    """q_θ given that the features outside `active` are not in the set.
+
+    They are few in expectation (LEFT_OUT), and a decomposition costs O(|active|³) instead of O(Md² + d³).
+    """
+
+    q: SetDistribution
+    active: IntArray
+    size: int | None
+
+    def draw(self, n: int, rng: np.random.Generator) -> list[IntArray]:
+        """N sets, as positions among all features."""
+        sets = self.q.sample(n, rng) if self.size is None else self.q.sample_fixed_size(self.size, n, rng)
+        return [self.active[S] for S in sets]
+
+    @property
+    def log_normalizer(self) -> float:
+        """Log Z of the restricted q."""
+        return self.q.log_normalizer if self.size is None else self.q.log_normalizer_fixed_size(self.size)
+
+    @property
+    def expected_size(self) -> float:
+        """E|S|."""
+        return self.q.expected_size if self.size is None else float(self.size)
+
+    def natural_direction(self, gradient: Float64Array, inclusion: Float64Array) -> Float64Array:
+        """F⁻¹g, F = Cov_q(γ): conjugate gradients on the active features, the diagonal elsewhere.
+
+        Fixed size: F of the DPP whose expected size is k gives the same direction up to a constant in all of θ, to which
+        a k-DPP is indifferent.
+        """
+        q = self.q if self.size is None else self.q.rescaled(min(self.size, 0.95 * self.q.rank))
+        direction = gradient / np.maximum(inclusion * (1 - inclusion), 1e-10)
+        if isinstance(q, IndependentSets):
+            return direction
+        p = q.inclusion_prob()
+        diagonal = np.maximum(p * (1 - p), 1e-10)
+        shape = (len(p), len(p))
+        # the ridge keeps directions in which q hardly varies from being amplified
+        F = LinearOperator(shape, matvec=lambda v: q.covariance_matvec(v) + 1e-6 * diagonal * v, dtype=float)
+        D = LinearOperator(shape, matvec=lambda v: v / diagonal, dtype=float)
+        direction[self.active] = cg(F, gradient[self.active], M=D, rtol=1e-3, maxiter=50)[0]
+        return direction
+
+
+def propose(target: Target, theta: Float64Array, inclusion: Float64Array | None = None) -> Proposal:
+    """q_θ on the features that matter, judged by earlier inclusion probabilities; on all where there are none."""
+    active = np.arange(target.n_features)
+    if inclusion is not None and target.n_features > ALWAYS:
+        order = np.argsort(inclusion, kind="stable")
+        out = min(int(np.searchsorted(np.cumsum(inclusion[order]), LEFT_OUT)), target.n_features - ALWAYS)
+        active = np.sort(order[out:])
+    if len(active) == target.n_features:
+        return Proposal(target.distribution(theta), active, target.size)
+    if target.phi is None or target.family == "bernoulli":
+        return Proposal(IndependentSets(theta[active]), active, target.size)
+    return Proposal(LowRankDPP(target.phi[active], theta[active]), active, target.size)

@@ -1,0 +1,43 @@
+"""Where to begin: local optima of the ELBO are real, so several starts and the best of them."""
+
+import numpy as np
+
+from ..dpp.sets import IntArray
+from . import local_search
+from .gibbs import sample_posterior
+from .statistics import LIMIT
+from .target import Float64Array, Target
+
+EXPLORED = 40  # steps of the exact sampler between starts
+
+
+def flat_start(target: Target, expected_size: float) -> Float64Array:
+    """θ constant, with that expected size. Paper: Algorithm 1, first line."""
+    q = target.distribution(target.prior.theta - target.prior.theta.mean())
+    return np.array(q.rescaled(min(expected_size, 0.9 * q.rank)).theta)
+
+
+def start_at(target: Target, S: IntArray) -> Float64Array:
+    """θ from the flip gains at one set: the q that a single draw would suggest."""
+    batch = target.evaluate([S])
+    log_odds = target.log_odds(batch)[0]
+    if target.family_has_volume:
+        log_odds = log_odds - batch.volume_gains[0]
+    return np.nan_to_num(np.clip(log_odds, -LIMIT, LIMIT), nan=0.0)
+
+
+def later_starts(target: Target, n: int, rng: np.random.Generator) -> list[Float64Array]:
+    """The target's own best set, then sets that an exact chain visits from there."""
+    best = local_search.polish(target, local_search.grow(target, target.size), keep_size=target.size is not None)
+    sets = [best]
+    while len(sets) < n:
+        sets.append(_explore(target, sets[-1], rng))
+    return [start_at(target, S) for S in sets[:n]]
+
+
+def _explore(target: Target, S: IntArray, rng: np.random.Generator) -> IntArray:
+    if target.size is None:
+        return sample_posterior(target, 1, rng, burn_in=EXPLORED, start=S).sets[0]
+    # fixed size: forget half of the members at random and grow anew
+    kept = np.sort(rng.permutation(S)[: len(S) // 2])
+    return local_search.grow(target, target.size, kept)

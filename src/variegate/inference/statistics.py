@@ -1,0 +1,104 @@
+"""What sampled sets say about θ: one value per feature, from every set.
+
+With h(S) = log p(y, S) − θ(S) − [family is dpp] log ν(S), the ELBO is E_q[h] + log Z(θ) and its gradient Cov_q(γ, h). Each set S
+gives information on all M features, since both conditionals of γ_m are known for all m: under q its log-odds are
+θ_m + log s_m, under the target they are δ_m + log s_m. Stage A uses E[w_m(δ_m − θ_m)], w = π(1−π), alone, which has
+very little noise; stage B uses the whole gradient.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit, logsumexp
+
+from ..dpp.sets import IntArray
+from .target import Batch, Float64Array, Target
+
+LIMIT = 1e3  # a log-odds beyond this is certainty
+
+
+class Statistics(NamedTuple):
+    """Averages over a batch of n sets."""
+
+    step: Float64Array  # (M,) stage A: where the conditionals of q and target agree, minus θ
+    halves: Float64Array  # (2, M) the gradient of the ELBO, from each half of the batch
+    inclusion: Float64Array  # (M,) P(m ∈ S) under q, conditionals averaged
+    h: Float64Array  # (n,)
+
+    @property
+    def gradient(self) -> Float64Array:
+        """Cov_q(γ, h) from the whole batch."""
+        return np.asarray(self.halves.mean(axis=0))
+
+
+def log_ratio(target: Target, theta: Float64Array, batch: Batch) -> tuple[Float64Array, Float64Array]:
+    """H (n,), and its change when m comes in, δ_m − θ_m (n, M)."""
+    tilt = float(target.prior_has_volume) - float(target.family_has_volume)
+    h = batch.log_evidence + batch.members @ (target.prior.theta - theta)
+    change = batch.gains + (target.prior.theta - theta)
+    if tilt:
+        h = h + tilt * batch.log_volume
+        change = change + tilt * batch.volume_gains
+    # a copy of a member has probability zero under a DPP; what it would change is beside the point
+    return h, np.nan_to_num(np.clip(change, -LIMIT, LIMIT), nan=0.0)
+
+
+def free_statistics(
+    target: Target, theta: Float64Array, batch: Batch, gain_error: Float64Array | float = 0.0
+) -> Statistics:
+    """Statistics for sets of any size; `gain_error` (M,) is what the gains are known to lack."""
+    h, change = log_ratio(target, theta, batch)
+    change = change + gain_error
+    log_odds = theta + batch.volume_gains if target.family_has_volume else np.broadcast_to(theta, change.shape)
+    pi = expit(log_odds)
+    w = pi * expit(-log_odds)
+    # E[h | all of γ but γ_m]
+    averaged = h[:, None] + (pi - batch.members) * change
+    halves = np.stack([_gradient(*(a[i::2] for a in (w * change, pi, averaged))) for i in (0, 1)])
+    total = w.sum(axis=0)
+    step = (w * change).sum(axis=0) / np.where(total > 0, total, 1.0)
+    step = np.where(total > 0, step, change.mean(axis=0))
+    return Statistics(step, halves, pi.mean(axis=0), h)
+
+
+def _gradient(direct: Float64Array, pi: Float64Array, averaged: Float64Array) -> Float64Array:
+    """E[w(δ − θ)] + Cov(π, E[h | the other features])."""
+    n = max(len(pi) - 1, 1)
+    covariance = ((pi - pi.mean(axis=0)) * (averaged - averaged.mean(axis=0))).sum(axis=0) / n
+    return np.asarray(direct.mean(axis=0) + covariance)
+
+
+def fixed_size_statistics(
+    target: Target, theta: Float64Array, sets: Sequence[IntArray], rng: np.random.Generator, replaced: int = 4
+) -> Statistics:
+    """Statistics for sets of k features: one member at a time is replaced by every other feature.
+
+    E[γ_m h] = k E[q(m|T) h(T ∪ m)], where T is S without a random member and q(m|T) ∝ e^{θ_m} s_m(T).
+    """
+    rests = [np.delete(S, j) for S in sets for j in rng.permutation(len(S))[:replaced]]
+    batch = target.evaluate(rests)
+    h_rest, change = log_ratio(target, theta, batch)
+    log_q = np.where(batch.members, -np.inf, theta + (batch.volume_gains if target.family_has_volume else 0.0))
+    q = np.exp(log_q - logsumexp(log_q, axis=1, keepdims=True))
+    mean_change = (q * change).sum(axis=1)
+    h = h_rest + mean_change
+    halves = []
+    owner = np.repeat(np.arange(len(sets)), [min(replaced, len(S)) for S in sets])
+    for half in (0, 1):
+        mine = owner % 2 == half
+        deviation = h_rest[mine, None] + change[mine] - h[mine].mean()
+        halves.append(len(sets[0]) * (q[mine] * deviation).mean(axis=0))
+    total = q.sum(axis=0)
+    step = (q * (change - mean_change[:, None])).sum(axis=0) / np.where(total > 0, total, 1.0)
+    return Statistics(step, np.stack(halves), np.minimum(len(sets[0]) * q.mean(axis=0), 1.0), h)
+
+
+def plain_statistics(target: Target, theta: Float64Array, sets: Sequence[IntArray]) -> Statistics:
+    """Statistics without flip gains: the covariance of γ and h over the sets themselves."""
+    members = np.zeros((len(sets), target.n_features))
+    for row, S in zip(members, sets, strict=True):
+        row[S] = 1.0
+    h = np.array([target.log_weight(S) for S in sets]) - members @ theta
+    halves = [_gradient(np.zeros((1, members.shape[1])), members[i::2], h[i::2, None]) for i in (0, 1)]
+    return Statistics(np.zeros(target.n_features), np.stack(halves), members.mean(axis=0), h)

@@ -1,0 +1,196 @@
+"""The target log p(y, γ), its flip gains, and the family it is approximated in."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from ..dpp import IndependentSets, LowRankDPP, SetDistribution
+from ..dpp.sets import IntArray
+from ..dpp.volume import Volume
+from ..likelihoods import FlipLikelihood, GainsLikelihood, Likelihood
+
+Float64Array = npt.NDArray[np.float64]
+Family = Literal["dpp", "bernoulli"]
+
+# Mean field gives two copies of a feature a positive joint probability, a DPP prior gives them none, and the divergence
+# would be infinite. There, and only there, ΦΦᵀ gets this share of its diagonal added to its diagonal.
+NUGGET = 1e-6
+CACHE_BYTES = 1 << 27
+
+
+class Evaluation(NamedTuple):
+    """One set with what every single flip would change.
+
+    gains_m = log p(y|S∪m) − log p(y|S∖m); volume_gains_m the same of log ν (zeros where no DPP is involved).
+    """
+
+    log_evidence: float
+    gains: Float64Array  # (M,)
+    log_volume: float
+    volume_gains: Float64Array  # (M,)
+
+
+class Batch(NamedTuple):
+    """Evaluations of n sets, stacked."""
+
+    members: npt.NDArray[np.bool_]  # (n, M)
+    log_evidence: Float64Array  # (n,)
+    gains: Float64Array  # (n, M)
+    log_volume: Float64Array  # (n,)
+    volume_gains: Float64Array  # (n, M)
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """log p(y|S) + log p(S), and the family q_θ(S) ∝ e^{θ(S)} ν(S)^{[family is dpp]} that approximates it.
+
+    Both the prior and the family may hold the base measure ν(S) = det([ΦΦᵀ]_S) of one Φ. `size` restricts both to
+    sets of exactly that many features.
+    """
+
+    likelihood: Likelihood
+    prior: SetDistribution
+    family: Family = "dpp"
+    phi: npt.NDArray[np.floating] | None = None
+    size: int | None = None
+    _volume: Volume | None = field(default=None, repr=False)
+    _cache: dict[bytes, Evaluation] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        phi = self.prior.phi if isinstance(self.prior, LowRankDPP) else self.phi
+        if self.family == "dpp" and phi is None:
+            raise ValueError(
+                "A DPP posterior needs similarity features phi, and neither they nor a DPP prior were given."
+            )
+        if self.likelihood.n_features != self.prior.n_items:
+            raise ValueError(
+                f"The likelihood has {self.likelihood.n_features} features, the prior {self.prior.n_items}; "
+                "they must describe the same columns."
+            )
+        object.__setattr__(self, "phi", phi)
+        if self._volume is None and phi is not None:
+            nugget = NUGGET if self.family == "bernoulli" else 0.0
+            object.__setattr__(self, "_volume", Volume(phi, nugget))
+
+    @property
+    def volume(self) -> Volume:
+        """ν, where a DPP is involved."""
+        if self._volume is None:
+            raise ValueError("Neither prior nor family is a DPP: there is no base measure.")
+        return self._volume
+
+    @property
+    def n_features(self) -> int:
+        """M."""
+        return self.prior.n_items
+
+    @property
+    def prior_has_volume(self) -> bool:
+        """Whether ν is part of the prior."""
+        return isinstance(self.prior, LowRankDPP)
+
+    @property
+    def family_has_volume(self) -> bool:
+        """Whether ν is part of q."""
+        return self.family == "dpp"
+
+    @property
+    def has_gains(self) -> bool:
+        """Whether the likelihood knows all M flips at once."""
+        return isinstance(self.likelihood, GainsLikelihood)
+
+    @property
+    def exact_gains(self) -> bool:
+        """Whether flip gains equal differences of log evidence; EP's are first-order."""
+        return bool(getattr(self.likelihood, "exact_gains", True))
+
+    def distribution(self, theta: Float64Array) -> SetDistribution:
+        """q_θ."""
+        return (
+            IndependentSets(theta) if self.phi is None or self.family == "bernoulli" else LowRankDPP(self.phi, theta)
+        )
+
+    def log_normalizer(self, q: SetDistribution) -> float:
+        """Log Σ_S e^{θ(S)} ν(S) over the sets in question."""
+        return q.log_normalizer if self.size is None else q.log_normalizer_fixed_size(self.size)
+
+    def draw(self, q: SetDistribution, n: int, rng: np.random.Generator) -> list[IntArray]:
+        """N sets from q."""
+        return q.sample(n, rng) if self.size is None else q.sample_fixed_size(self.size, n, rng)
+
+    @cached_property
+    def prior_log_normalizer(self) -> float:
+        """Log Σ_S e^{a(S)} ν(S) of the prior."""
+        if not isinstance(self.prior, LowRankDPP) or self.volume.nugget == 0.0:
+            return self.log_normalizer(self.prior)
+        # log det(I + D(ΦΦᵀ + εN)D) = log det(I + εD²N) + log det(I + D'ΦΦᵀD'), D'² = D²/(1 + εD²N)
+        shrink = np.logaddexp(0.0, self.prior.theta + 2 * self.volume.log_norms + np.log(self.volume.nugget))
+        shrunk = LowRankDPP(self.prior.phi, self.prior.theta - shrink)
+        if self.size is None:
+            return float(shrink.sum()) + shrunk.log_normalizer
+        return self.log_normalizer(self.prior)  # the nugget changes it by less than its share
+
+    def with_prior(self, prior: SetDistribution) -> Self:
+        """The same data under another prior; evaluations stay valid."""
+        return replace(self, prior=prior)
+
+    def with_slab_precision(self, c: float) -> Self:
+        """The same under another slab; the evaluations start anew."""
+        if not isinstance(self.likelihood, FlipLikelihood):
+            raise ValueError(f"{type(self.likelihood).__name__} has no slab precision to change.")
+        return replace(self, likelihood=self.likelihood.with_slab_precision(c), _cache={})
+
+    def log_joint(self, S: IntArray) -> float:
+        """Log p(y|S) + log p(S)."""
+        value = self.log_evidence(S) + float(self.prior.theta[S].sum()) - self.prior_log_normalizer
+        return value + self.volume.log_volume(S) if self.prior_has_volume else value
+
+    def log_weight(self, S: IntArray) -> float:
+        """Log p(y, S) without the prior's normalizer, over the family's base measure: linear in γ where q is exact."""
+        value = self.log_evidence(S) + float(self.prior.theta[S].sum())
+        tilt = float(self.prior_has_volume) - float(self.family_has_volume)
+        return value + tilt * self.volume.log_volume(S) if tilt else value
+
+    def log_evidence(self, S: IntArray) -> float:
+        """Log p(y|S), looked up where it is known."""
+        known = self._cache.get(S.tobytes())
+        return known.log_evidence if known else self.likelihood.log_evidence(S)
+
+    def log_odds(self, batch: Batch) -> Float64Array:
+        """Log-odds of every feature under the target given the rest of each set (n, M)."""
+        found = batch.gains + self.prior.theta
+        return found + batch.volume_gains if self.prior_has_volume else found
+
+    def evaluate(self, sets: Sequence[IntArray]) -> Batch:
+        """Evidence and flip gains of many sets; each distinct set is computed once."""
+        new = {S.tobytes(): S for S in sets if S.tobytes() not in self._cache}
+        found = dict(zip(new, self._evaluate(list(new.values())), strict=True))
+        here = [found.get(S.tobytes()) or self._cache[S.tobytes()] for S in sets]
+        self._remember(found)
+        members = np.zeros((len(sets), self.n_features), dtype=bool)
+        for row, S in zip(members, sets, strict=True):
+            row[S] = True
+        return Batch(members, *(np.array(part) for part in zip(*here, strict=True)))
+
+    def _evaluate(self, sets: list[IntArray]) -> list[Evaluation]:
+        if not sets:
+            return []
+        if not isinstance(self.likelihood, GainsLikelihood):
+            raise ValueError(f"{type(self.likelihood).__name__} has no flip_gains, which this solver needs.")
+        values, gains = self.likelihood.flip_gains_many(sets)
+        if self._volume is None:
+            nothing = np.zeros(self.n_features)
+            return [Evaluation(v, g, 0.0, nothing) for v, g in zip(values, gains, strict=True)]
+        self._volume.prefetch(sets)
+        volumes = [self._volume.flip_gains(S) for S in sets]
+        return [Evaluation(v, g, *volume) for v, g, volume in zip(values, gains, volumes, strict=True)]
+
+    def _remember(self, found: dict[bytes, Evaluation]) -> None:
+        self._cache.update(found)
+        room = max(CACHE_BYTES // (16 * self.n_features), 1)
+        while len(self._cache) > room:
+            del self._cache[next(iter(self._cache))]
