@@ -13,7 +13,7 @@ from .flips import Factor, factorise
 from .protocol import FloatArray
 from .tilted import propose
 
-TOLERANCE = 3e-5  # the evidence is stationary in the sites, so it is then right to about 1e-6
+TOLERANCE = 1e-5  # the evidence is stationary in the sites, so it is then right to about 1e-7; gains to 1e-4
 MAX_SWEEPS = 500
 
 

@@ -14,9 +14,9 @@ from numba import njit
 
 from .protocol import FloatArray
 
-# The trapezoidal rule converges exponentially: its error is exp(−2π²(sd/h)²) from the Gaussian and exp(−2π²/h)
-# from the poles of σ at ±iπ, below 1e-9 at this step. log t is concave, so the tilted density falls at least as
-# fast as N(mode, v): REACH standard deviations around the mode lose less than 1e-9.
+# The trapezoidal rule converges exponentially: its error is exp(−2π²(sd/h)²) from the Gaussian, exp(−2π²/h)
+# from the poles of σ at ±iπ, below 1e-9 at this step. log t is concave, so the tilted density falls at least
+# as fast as N(mode, v): REACH standard deviations around the mode lose less than 1e-9.
 STEP = 0.9
 REACH = 6.5
 LOG_2PI = math.log(2.0 * math.pi)
@@ -127,9 +127,9 @@ def propose(
 ) -> tuple[float, float]:
     """One parallel EP update.
 
-    marginals (2, N): mean and variance of each margin; sites (2, N): precision τ and shift ν; power (N,): e, 0
+    marginals (2, N): mean, variance of each margin; sites (2, N): precision τ and shift ν; power (N,): e, 0
     for rows to skip; out (3, N): new τ, new ν, and the row's part of the log evidence. Returns how far the
-    tilted moments are from the marginals: largest |mean difference|/sd and relative difference of variances.
+    tilted moments are from the marginals: largest |mean difference|/sd, largest relative one of variances.
     """
     worst_mean = worst_variance = 0.0
     for i in range(len(power)):
