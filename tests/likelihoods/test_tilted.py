@@ -56,6 +56,16 @@ def test_far_on_the_wrong_side():
     np.testing.assert_allclose(near[:, 0], [-55.1, -54.9], rtol=1e-9)
 
 
+def test_a_very_wide_gaussian_sees_a_step():
+    for m in (-300.0, 0.0, 200.0):
+        narrow, wide = tilted(m, 99.99**2, 1.0, False, m), tilted(m, 100.01**2, 1.0, False, m)
+        np.testing.assert_allclose(narrow, wide, rtol=3e-3)
+        np.testing.assert_allclose(wide, reference(m, 100.01**2, 1.0, False), rtol=2e-3)
+        for probit in (False, True):  # powers: only roughly
+            rough, fine = tilted(m, 300.0**2, 0.4, probit, m), reference(m, 300.0**2, 0.4, probit)
+            np.testing.assert_allclose(rough, fine, rtol=0.02)
+
+
 def test_averages_of_a_sharp_law_are_the_link():
     f = np.array([-3.0, 0.0, 2.0])
     np.testing.assert_allclose(np.exp(log_averages(f, np.full(3, 1e-10), False)), special.expit(f), rtol=1e-8)

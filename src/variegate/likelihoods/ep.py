@@ -14,7 +14,7 @@ from .protocol import FloatArray
 from .tilted import propose
 
 TOLERANCE = 1e-5  # the evidence is stationary in the sites, so it is then right to about 1e-7; gains to 1e-4
-MAX_SWEEPS = 500
+MAX_SWEEPS = 200
 
 
 class Problem(NamedTuple):
