@@ -166,8 +166,8 @@ def frozen_and_rerun(model, sets):
 def test_frozen_gains_against_rerun_EP(link, rng):
     """First-order exact.
 
-    Observed: flips that are open to doubt (|gain| < 5) are within 0.07 nats, 3 % root of squares; gains of 20
-    nats come out up to a third too small, which no longer changes a decision.
+    Observed: flips that are open to doubt (|gain| < 5) are within 0.07 nats, 1 % root of squares; gains of 20
+    nats come out 17 to 32 % too small (20 to 25 % root of squares over all).
     """
     X, y = problem(N=150, M=20, signal=0.8)
     sets = [np.arange(0), np.array([0, 1]), *(np.sort(rng.choice(20, 5, replace=False)) for _ in range(4))]
@@ -175,7 +175,7 @@ def test_frozen_gains_against_rerun_EP(link, rng):
     open_ = np.abs(rerun) < 5
     assert open_.sum() > 100
     assert np.abs(frozen - rerun)[open_].max() < 0.15
-    assert np.linalg.norm((frozen - rerun)[open_]) < 0.06 * np.linalg.norm(rerun[open_])
+    assert np.linalg.norm((frozen - rerun)[open_]) < 0.03 * np.linalg.norm(rerun[open_])
     assert ((frozen > 0.6 * rerun) & (frozen < 1.1 * rerun))[~open_].all()
 
 
