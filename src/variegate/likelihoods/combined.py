@@ -11,8 +11,8 @@ from .protocol import FlipGains, FlipLikelihood, FloatArray, IntArray
 class SumLikelihood:
     """Independent outcomes that share γ: log p(y₁, …, y_K | S) = Σ_k log p(y_k | S).
 
-    Each part has its own coefficients, for example one-vs-rest classifiers or several regression outcomes over
-    the same columns. All parts get the same slab precision when it is changed.
+    Each part has its own coefficients: one-vs-rest classifiers, say, or several regression outcomes over the
+    same columns. All parts get the same slab precision when it is changed.
     """
 
     def __init__(self, parts: Sequence[FlipLikelihood]) -> None:
@@ -40,12 +40,12 @@ class SumLikelihood:
         return sum(part.log_evidence(S) for part in self.parts)
 
     def flip_gains(self, S: IntArray) -> FlipGains:
-        """Sums of the parts' gains."""
+        """Sum the parts' gains."""
         results = [part.flip_gains(S) for part in self.parts]
         return FlipGains(sum(r.log_evidence for r in results), np.sum([r.gains for r in results], axis=0))
 
     def flip_gains_many(self, sets: Sequence[IntArray]) -> tuple[FloatArray, FloatArray]:
-        """Sums of the parts' batches."""
+        """Sum the parts' batches."""
         values, gains = self.parts[0].flip_gains_many(sets)
         for part in self.parts[1:]:
             more_values, more_gains = part.flip_gains_many(sets)

@@ -13,10 +13,10 @@ from .protocol import FlipGains, FloatArray, IntArray
 class CustomLikelihood:
     """A likelihood given by a function of the set: `log_evidence(S) -> float`, S sorted int64 indices.
 
-    Paper: section 5, "more involved models as long as p(y|γ) can be approximated". Values are remembered, so the
-    function must be deterministic; the `max_remembered` most recently used are kept. If `flip_gains(S) -> (M,)`
-    is given too, the object has the methods `flip_gains` and `flip_gains_many`, otherwise it has not, and solvers
-    fall back on regression over sampled sets.
+    Paper: section 3, "more involved models as long as p(y|γ) can be approximated". Values are remembered, so
+    the function must be deterministic; the `max_remembered` most recently used are kept. If also
+    `flip_gains(S) -> (M,)` is given, the object has the methods `flip_gains` and `flip_gains_many`; otherwise
+    it has not, and solvers fall back on regression over sampled sets.
 
     >>> fewer_is_better = CustomLikelihood(lambda S: -float(len(S)), n_features=4)
     >>> fewer_is_better.log_evidence(np.array([0, 3]))
@@ -42,10 +42,10 @@ class CustomLikelihood:
             raise ValueError(f"n_features must be at least 1; got {n_features}.")
         self.n_features = int(n_features)
         self._function = log_evidence
-        self._gains = flip_gains
         self._remembered: OrderedDict[bytes, float] = OrderedDict()
         self._max_remembered = int(checks.positive(max_remembered, "max_remembered"))
         if flip_gains is not None:
+            self._gains = flip_gains
             self.flip_gains = self._flip_gains
             self.flip_gains_many = self._flip_gains_many
 
@@ -60,12 +60,11 @@ class CustomLikelihood:
         return self._remembered[key]
 
     def _flip_gains(self, S: IntArray) -> FlipGains:
-        assert self._gains is not None  # the method is only offered with the function
         gains = np.asarray(self._gains(S), dtype=np.float64)
         if gains.shape != (self.n_features,) or not np.isfinite(gains).all():
             raise ValueError(
                 f"flip_gains must return {self.n_features} finite numbers, one for each feature; for the set "
-                f"{_short(S)} it returned shape {gains.shape} with {int((~np.isfinite(gains)).sum())} not finite."
+                f"{_short(S)} it returned {gains!r}."
             )
         return FlipGains(self.log_evidence(S), gains)
 

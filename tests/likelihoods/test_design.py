@@ -1,0 +1,69 @@
+"""Implicit standardisation against explicit."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csc_array, random_array
+
+from variegate.likelihoods import design
+from variegate.likelihoods.design import Design
+from variegate.likelihoods.gram import GramRows
+
+
+def tables(rng):
+    thin = random_array((30, 11), density=0.3, rng=rng, format="csc").toarray()
+    return {
+        "dense": rng.normal(size=(30, 11)) + 2,
+        "far": rng.normal(size=(30, 11)) + 1e5,
+        "fortran": np.asfortranarray(rng.normal(size=(30, 11))),
+        "float32": rng.normal(size=(30, 11)).astype(np.float32),
+        "sparse": csc_array(thin),
+        "view": rng.normal(size=(60, 22))[::2, ::2],
+    }
+
+
+@pytest.mark.parametrize("kind", ["dense", "far", "fortran", "float32", "sparse", "view"])
+@pytest.mark.parametrize("width", [1 << 20, 1])
+def test_products_are_those_of_the_standardised_table(kind, width, rng, monkeypatch):
+    monkeypatch.setattr(design, "BLOCK_BYTES", width)
+    X = tables(rng)[kind]
+    w = rng.uniform(0.5, 2, 30)
+    full = np.asarray(X.todense() if kind == "sparse" else X, dtype=np.float64)
+    mean = np.average(full, axis=0, weights=w)
+    Z = (full - mean) / np.sqrt(np.average((full - mean) ** 2, axis=0, weights=w))
+    got = Design.of(X, w)
+    A, T = rng.normal(size=(4, 30)), rng.random((3, 30))
+    S = np.array([0, 3, 10])
+    np.testing.assert_allclose(got.columns(S), Z[:, S], atol=1e-9)
+    for one, other in zip(got.cross_and_squares(A, T), (A @ Z, T @ Z**2), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-8)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("value", [0.0, 0.1, -1e8, 1e-200])
+def test_constant_columns_vanish(value, sparse):
+    X = np.full((1000, 2), value)
+    X[:, 1] = np.arange(1000)
+    got = Design.of(csc_array(X) if sparse else X, np.full(1000, 0.3))
+    assert got.inverse_scale[0] == 0
+    assert (got.columns(np.array([0])) == 0).all()
+    assert got.inverse_scale[1] > 0
+
+
+def test_gram_rows_are_evicted_oldest_first():
+    asked = []
+
+    def compute(S):
+        asked.extend(S.tolist())
+        return np.outer(S, np.ones(10))
+
+    rows = GramRows(compute, 10, max_bytes=3 * 80)
+    for S in ([0, 1], [2], [0], [3], [0, 2], [1]):  # 3 pushes out 1, then 1 pushes out 3
+        np.testing.assert_array_equal(rows.rows(np.array(S))[:, 0], S)
+    assert asked == [0, 1, 2, 3, 1]
+    assert rows.block(np.array([3])) is None
+    np.testing.assert_array_equal(rows.block(np.array([1, 2])), [[1, 1], [2, 2]])
+
+
+def test_a_set_larger_than_the_cache_is_computed_directly():
+    rows = GramRows(lambda S: np.outer(S, np.ones(10)), 10, max_bytes=1)
+    np.testing.assert_array_equal(rows.rows(np.arange(5))[:, 0], np.arange(5))
