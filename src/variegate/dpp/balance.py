@@ -115,6 +115,13 @@ def dominant_directions(rows: Float64Array) -> Float64Array:
     return np.asarray(vectors[values > LEVEL * values[0]].T)
 
 
+def rotate(rows: Float64Array, reflectors: Float64Array, tau: Float64Array) -> Float64Array:
+    """Rows times the orthogonal matrix (d, d) that h Householder reflectors make up. O(rows·d·h)."""
+    # transposed, so that C-ordered rows are columns in LAPACK's order and nothing is copied
+    lwork = max(1, len(rows)) * 64
+    return np.asarray(linalg.lapack.dormqr("L", "T", reflectors, tau, rows.T, lwork)[0].T)
+
+
 @dataclass(frozen=True, eq=False)
 class BalancedFactor:
     """W and log_scale of the module's docstring, for Φ (M, d) and log-qualities θ (M,)."""
@@ -143,18 +150,18 @@ class BalancedFactor:
 
     @cached_property
     def rotated(self) -> Float64Array | None:
-        """W (M, d) where it differs from B; None otherwise. O(Md²)."""
+        """W (M, d) where it differs from B; None otherwise. O(Mdh) for h peeled directions."""
         h = len(self.peeled.log_scale)
         if h == 0:
             return None
-        rotation = linalg.qr(self.peeled.basis)[0]
-        rotation[:, :h] = self.peeled.basis
+        reflectors, tau, _, _ = linalg.lapack.dgeqrf(self.peeled.basis)
+        signs = np.sign(reflectors.diagonal())  # the basis is ± the first h columns of the rotation
         W = np.empty(self.phi.shape)
         for block in row_blocks(*self.phi.shape):
-            W[block] = self._scaled(block) @ rotation
-        W[:, :h] *= np.exp(-self.peeled.log_scale / 2)
+            W[block] = rotate(self._scaled(block), reflectors, tau)
+        W[:, :h] *= signs * np.exp(-self.peeled.log_scale / 2)
         W[self.large, :h] = self.peeled.components
-        W[self.large, h:] = self.peeled.residual @ rotation[:, h:]
+        W[self.large, h:] = rotate(self.peeled.residual, reflectors, tau)[:, h:]
         return W
 
     def _scaled(self, rows: slice | npt.NDArray[np.int64]) -> Float64Array:

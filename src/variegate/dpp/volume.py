@@ -65,8 +65,8 @@ class Volume:
         outside = 1.0 + self.nugget - np.einsum("mk,mk->m", V, V)
         inverse = linalg.solve_triangular(C, np.eye(len(S)), lower=True, check_finite=False)
         outside[S] = 1.0 / np.einsum("kj,kj->j", inverse, inverse)
-        doubtful = np.setdiff1d(np.flatnonzero(outside < CANCELLED), S)
-        if len(doubtful):
+        if outside.min() < CANCELLED:
+            doubtful = np.setdiff1d(np.flatnonzero(outside < CANCELLED), S)
             outside[doubtful] = self._outside(doubtful, S)
         with np.errstate(divide="ignore"):
             return VolumeGains(self._log_volume(S, C), np.log(outside) + 2 * self.log_norms)

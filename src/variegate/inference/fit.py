@@ -12,12 +12,13 @@ from .fixed_form import fixed_form
 from .hyperparameters import learn_size, learn_slab_precision
 from .proposal import propose
 from .rao_blackwell import Callback, Point, fixed_point, natural_gradient
-from .starts import flat_start, later_starts
+from .starts import best_set, flat_start, later_starts, start_at
 from .target import Float64Array, Target
 
 FINAL_SETS = 400
 ROUNDS = 6  # of stage A and empirical Bayes in turn
-CLOSE = 1.0  # nats: a start this close to the best goes on to stage B
+HOPELESS = 10.0  # nats: a start that stays this far below the best is given up
+CLOSE = 0.5  # nats: a start this close to the best goes on to stage B
 
 
 class ConvergenceWarning(UserWarning):
@@ -30,7 +31,7 @@ class Settings:
 
     solver: Literal["rao_blackwell", "fixed_form"] = "rao_blackwell"
     n_starts: int = 4
-    n_sets: int = 64
+    n_sets: int | None = None  # sets an iteration of stage B; None: 64, more where features are few and sets cheap
     max_iter: int = 60
     tol: float = 0.005
     learn_size: bool = True
@@ -91,43 +92,69 @@ class _Search:
     settings: Settings
     callback: Callback | None
     points: list[Point] = field(default_factory=list)
+    mode: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def run(self, start: Float64Array | None) -> None:
         """All stages; `points` ends with the best point."""
-        theta = flat_start(self.target, self.target.prior.expected_size) if start is None else start
-        if self.settings.solver == "fixed_form":
-            point = fixed_form(self.target, theta, self.rng, n_iter=self.settings.max_iter, callback=self.callback)
-            self.points.append(point)
+        if self.settings.solver == "fixed_form" or not self.target.has_gains:
+            theta = flat_start(self.target, self.target.prior.expected_size) if start is None else start
+            self._printed(theta) if self.settings.solver == "fixed_form" else self._without_gains(theta)
             return
-        if not self.target.has_gains:
-            self._without_gains(theta)
-            return
-        self._learn(theta)
-        if start is None and self.settings.n_starts > 1:
-            first = self.points[-1]
-            others = later_starts(self.target, self.settings.n_starts - 1, self.rng)
-            reached = [first, *(self._fixed_point(theta) for theta in others)]
-            self.points.append(max(reached, key=level))
-            best = level(self.points[-1])
-            close = sorted((p for p in reached if level(p) > best - CLOSE - 3 * error(p)), key=level)[-2:]
+        if start is None:
+            start = start_at(self.target, self._best_set())
+            others = self.settings.n_starts - 1
         else:
-            close = [self.points[-1]]
+            others = 0
+        self._learn(start)
+        reached = [self.points[-1]]
+        for theta in later_starts(self.target, self.mode, others, self.rng) if others else []:
+            reached.append(self._fixed_point(theta, hopeless=level(self.points[-1]) - HOPELESS))
+            self.points.append(max(reached, key=level))
+        best = max(level(point) for point in reached)
+        close = sorted((p for p in reached if level(p) > best - CLOSE - 3 * error(p)), key=level)[-2:]
         self._refine(close)
 
-    def _fixed_point(self, theta: Float64Array, max_iter: int = 25) -> Point:
-        n = max(self.settings.n_sets // 4, 2)
-        return fixed_point(self.target, theta, self.rng, n_sets=n, max_iter=max_iter, callback=self.callback)
+    def _printed(self, theta: Float64Array) -> None:
+        self.points.append(
+            fixed_form(self.target, theta, self.rng, n_iter=self.settings.max_iter, callback=self.callback)
+        )
+
+    def _best_set(self) -> IntArray:
+        """The target's own best set, with hyperparameters to match: a rough beginning for both."""
+        S = None
+        for _ in range(ROUNDS):
+            S = best_set(self.target, S)
+            before = self.target
+            if self.settings.learn_size and self.target.size is None:
+                self.target = learn_size(self.target, len(S))
+            if self.settings.learn_slab:
+                self.target = learn_slab_precision(self.target, [S])
+            if self.target is before:
+                break
+        self.mode = S
+        return S
+
+    @property
+    def n_sets(self) -> int:
+        """Sets an iteration of stage B."""
+        few = 64 * np.sqrt(1000 / max(self.target.n_features, 1))
+        return self.settings.n_sets or int(np.clip(few, 64, 256))
+
+    def _fixed_point(self, theta: Float64Array, max_iter: int = 12, hopeless: float = -np.inf) -> Point:
+        n = max(self.n_sets // 4, 2)
+        return fixed_point(
+            self.target, theta, self.rng, n_sets=n, max_iter=max_iter, hopeless=hopeless, callback=self.callback
+        )
 
     def _learn(self, theta: Float64Array) -> None:
         """Stage A and empirical Bayes in turn, until the hyperparameters stay where they are."""
         for _ in range(ROUNDS):
-            point = self._fixed_point(theta, max_iter=8)
+            point = self._fixed_point(theta, max_iter=5)
             self.points.append(point)
             theta, before = point.theta, self.target
             self._update_hyperparameters(point)
             if self.target is before:
-                break
-        self.points.append(self._fixed_point(theta))
+                return
 
     def _update_hyperparameters(self, point: Point) -> None:
         if self.settings.learn_size and self.target.size is None:
@@ -145,18 +172,18 @@ class _Search:
 
     def _refine(self, close: list[Point]) -> None:
         """Stage B from the best starts; hyperparameters once more where the best of them wants others."""
-        reached = [self._natural_gradient(point, self.settings.n_sets) for point in close]
+        reached = [self._natural_gradient(point, self.n_sets) for point in close]
         self.points.append(max(reached, key=level))
         before = self.target
         self._update_hyperparameters(self.points[-1])
         if self.target is not before:
-            self.points.append(self._natural_gradient(self.points[-1], self.settings.n_sets))
+            self.points.append(self._natural_gradient(self.points[-1], self.n_sets))
 
     def _without_gains(self, theta: Float64Array) -> None:
         """Regression over the sampled sets, many of them; the prior size is learned half way."""
         point = Point(theta, np.zeros_like(theta), np.empty(0), np.empty(0), converged=False)
         for _ in range(2):
-            point = self._natural_gradient(point, 8 * self.settings.n_sets)
+            point = self._natural_gradient(point, 8 * self.n_sets)
             self.points.append(point)
             before = self.target
             self._update_hyperparameters(point)

@@ -17,7 +17,7 @@ SETS_FOR_SLAB = 24
 def learn_size(target: Target, expected_size: float) -> Target:
     """The prior whose expected size is that of q: there the derivative of the ELBO in α vanishes."""
     size = float(np.clip(expected_size, SMALLEST_SIZE, max(SMALLEST_SIZE, 0.5 * target.n_features)))
-    if abs(np.log(size / target.prior.expected_size)) < 0.02 or size >= target.prior.n_items:
+    if abs(np.log(size / target.prior.expected_size)) < 0.1 or size >= target.prior.n_items:
         return target
     return target.with_prior(target.prior.rescaled(size))
 
@@ -41,6 +41,6 @@ def learn_slab_precision(target: Target, sets: Sequence[IntArray]) -> Target:
         curvature = left - 2 * middle + right
         if curvature < 0:
             peak += 0.5 * (grid[1] - grid[0]) * (left - right) / curvature
-    if abs(peak - here) < 0.05:
+    if abs(peak - here) < 0.2:
         return target
     return target.with_slab_precision(float(np.exp(peak)))

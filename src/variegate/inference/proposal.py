@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, cg
+from scipy import linalg
 
 from ..dpp import IndependentSets, LowRankDPP, SetDistribution
 from ..dpp.sets import IntArray
@@ -11,6 +11,9 @@ from .target import Float64Array, Target
 
 LEFT_OUT = 0.01  # expected number of features left out of a draw
 ALWAYS = 256  # this many features are always in
+TOGETHER = 512  # at most this many features share a step of the natural gradient
+UNDECIDED = 1e-3  # p(1 − p) above this
+RIDGE = 0.05  # share of the diagonal added to F, against directions in which q hardly varies
 
 
 class Proposal(NamedTuple):
@@ -39,22 +42,25 @@ class Proposal(NamedTuple):
         return self.q.expected_size if self.size is None else float(self.size)
 
     def natural_direction(self, gradient: Float64Array, inclusion: Float64Array) -> Float64Array:
-        """F⁻¹g, F = Cov_q(γ): conjugate gradients on the active features, the diagonal elsewhere.
+        """F⁻¹g, F = Cov_q(γ) = diag(K) − K∘K.
 
-        Fixed size: F of the DPP whose expected size is k gives the same direction up to a constant in all of θ, to which
-        a k-DPP is indifferent.
+        Features that q is undecided about are solved for together, the others one by one: F_ij = −K_ij² is at most
+        K_ii K_jj. Fixed size: F of the DPP whose expected size is k gives the same direction up to a constant in all of θ,
+        to which a k-DPP is indifferent.
         """
+        variance = np.maximum(inclusion * (1 - inclusion), 1e-10)
+        direction = gradient / variance
         q = self.q if self.size is None else self.q.rescaled(min(self.size, 0.95 * self.q.rank))
-        direction = gradient / np.maximum(inclusion * (1 - inclusion), 1e-10)
         if isinstance(q, IndependentSets):
             return direction
-        p = q.inclusion_prob()
-        diagonal = np.maximum(p * (1 - p), 1e-10)
-        shape = (len(p), len(p))
-        # the ridge keeps directions in which q hardly varies from being amplified
-        F = LinearOperator(shape, matvec=lambda v: q.covariance_matvec(v) + 1e-6 * diagonal * v, dtype=float)
-        D = LinearOperator(shape, matvec=lambda v: v / diagonal, dtype=float)
-        direction[self.active] = cg(F, gradient[self.active], M=D, rtol=1e-3, maxiter=50)[0]
+        order = np.argsort(-variance[self.active], kind="stable")[:TOGETHER]
+        coupled = np.sort(order[variance[self.active][order] > UNDECIDED])
+        K = q.marginal_kernel(coupled)
+        p = K.diagonal()
+        F = -np.square(K)
+        F[np.diag_indices_from(F)] = p * (1 - p) * (1 + RIDGE) + 1e-10
+        positions = self.active[coupled]
+        direction[positions] = linalg.solve(F, gradient[positions], assume_a="pos")
         return direction
 
 

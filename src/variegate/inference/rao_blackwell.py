@@ -16,7 +16,8 @@ from .statistics import Statistics, fixed_size_statistics, free_statistics, plai
 from .target import Float64Array, Target
 
 DAMPING = 0.7
-FEWEST_STEPS = 16
+FEWEST_STEPS = 12
+TRIAL = 4  # iterations that a start has to show itself
 LONGEST_STEP = 3.0  # in any θ_m, for a step of stage B
 
 
@@ -68,33 +69,51 @@ def fixed_point(
     *,
     n_sets: int = 16,
     max_iter: int = 25,
+    hopeless: float = -np.inf,
     callback: Callback | None = None,
 ) -> Point:
-    """Stage A. Stops when the second half of the trace is no higher than the first by more than its error."""
+    """Stage A. Stops when the second half of the trace is no higher than the first by more than its error.
+
+    A start that is still below `hopeless` after a few iterations is given up.
+    """
     theta, inclusion = start, None
+    best = Point(start, np.zeros_like(start), np.array([-np.inf]), np.zeros(1), converged=False)
     trace: list[tuple[float, float]] = []
-    converged = False
+    path: list[Float64Array] = []
+    damping, converged = DAMPING, False
     for iteration in range(max_iter):
         proposal, _, found = look(target, theta, inclusion, n_sets, rng)
-        trace.append(elbo_of(target, proposal, found.h))
-        inclusion = found.inclusion
-        theta = theta + DAMPING * found.step
+        elbo, error = elbo_of(target, proposal, found.h)
+        trace.append((elbo, error))
         if callback is not None:
-            callback(Progress("fixed point", iteration + 1, trace[-1][0], proposal.expected_size))
-        if converged := plateau(trace):
+            callback(Progress("fixed point", iteration + 1, elbo, proposal.expected_size))
+        if elbo < best.elbo[-1] - 3 * (error + best.elbo_error[-1]):
+            # all features moved at once and overshot together: back to the best point with shorter steps
+            damping *= 0.5
+            theta = best.theta + damping * (theta - best.theta)
+        else:
+            if elbo > best.elbo[-1]:
+                best = Point(theta, found.inclusion, np.array([elbo]), np.array([error]), converged=False)
+            theta = theta + damping * found.step
+        path.append(theta)
+        inclusion = found.inclusion
+        if converged := plateau(trace, tol=1e-3, window=6):
             break
-    elbo, error = np.array(trace).T
-    return Point(theta, inclusion if inclusion is not None else np.zeros_like(theta), elbo, error, converged)
+        if iteration + 1 >= TRIAL and elbo + 3 * error < hopeless:
+            break
+    values, errors = np.array(trace).T
+    averaged = np.mean(path[-(len(path) + 2) // 3 :], axis=0)
+    return Point(averaged, found.inclusion, values, errors, converged)
 
 
-def plateau(trace: list[tuple[float, float]], window: int = 6) -> bool:
+def plateau(trace: list[tuple[float, float]], tol: float, window: int) -> bool:
     """Whether the last `window` estimates have stopped rising, judged against their own error."""
     if len(trace) < window + 2:
         return False
     values, errors = np.array(trace[-window:]).T
     half = window // 2
     rise = values[half:].mean() - values[:half].mean()
-    return bool(rise < max(np.sqrt(np.square(errors).sum()) / half, 1e-3))
+    return bool(rise < max(np.sqrt(np.square(errors).sum()) / half, tol))
 
 
 def natural_gradient(
@@ -107,16 +126,14 @@ def natural_gradient(
     tol: float = 0.005,
     callback: Callback | None = None,
 ) -> Point:
-    """Stage B. Stops when the gain still to be expected from a full step is below `tol` nats.
+    """Stage B. Stops when the ELBO has stopped rising by more than `tol` nats or its own error.
 
-    That gain, ½ gᵀF⁻¹g, is estimated without bias from the two halves of each batch, g₁ᵀF⁻¹g₂, and averaged over the last
-    iterations. θ is averaged over the second half of the iterations.
+    Steps shrink, and θ is averaged over the second half of them: the gradient's second part, Cov(π, h̄), is noisy.
     """
     theta, inclusion = start.theta, start.inclusion if start.inclusion.any() else None
     correction = GainCorrection.for_target(target)
     path: list[Float64Array] = []
     trace: list[tuple[float, float]] = []
-    remaining: list[float] = []
     converged = False
     for iteration in range(max_iter):
         proposal, sets, found = look(target, theta, inclusion, n_sets, rng)
@@ -124,21 +141,14 @@ def natural_gradient(
             found = correction.apply(target, theta, sets, rng)
         trace.append(elbo_of(target, proposal, found.h))
         inclusion = found.inclusion
-        first, second = (proposal.natural_direction(g, np.clip(inclusion, 1e-9, 1 - 1e-9)) for g in found.halves)
-        remaining.append(0.25 * float(found.halves[1] @ first + found.halves[0] @ second))
-        theta = theta + limited(DAMPING / (1 + iteration / 5) ** 0.6 * 0.5 * (first + second))
+        step = DAMPING / (1 + iteration / 5) ** 0.6 * proposal.natural_direction(found.gradient, inclusion)
+        theta = theta + np.clip(step, -LONGEST_STEP, LONGEST_STEP)
         path.append(theta)
         if callback is not None:
             callback(Progress("natural gradient", iteration + 1, trace[-1][0], proposal.expected_size))
-        if iteration + 1 >= FEWEST_STEPS and np.mean(remaining[-FEWEST_STEPS // 2 :]) < tol:
-            converged = True
+        if converged := plateau(trace, tol, FEWEST_STEPS):
             break
     elbo, error = np.array(trace).T
     averaged = np.mean(path[len(path) // 2 :], axis=0)
     return Point(averaged, inclusion, elbo, error, converged)
 
-
-def limited(step: Float64Array) -> Float64Array:
-    """The step, shortened so that no θ_m moves further than LONGEST_STEP."""
-    longest = np.abs(step).max(initial=0.0)
-    return step * (LONGEST_STEP / longest) if longest > LONGEST_STEP else step

@@ -26,13 +26,18 @@ def start_at(target: Target, S: IntArray) -> Float64Array:
     return np.nan_to_num(np.clip(log_odds, -LIMIT, LIMIT), nan=0.0)
 
 
-def later_starts(target: Target, n: int, rng: np.random.Generator) -> list[Float64Array]:
-    """The target's own best set, then sets that an exact chain visits from there."""
-    best = local_search.polish(target, local_search.grow(target, target.size), keep_size=target.size is not None)
+def best_set(target: Target, start: IntArray | None = None) -> IntArray:
+    """A set that no single move improves under the target."""
+    grown = local_search.grow(target, target.size, start)
+    return local_search.polish(target, grown, keep_size=target.size is not None)
+
+
+def later_starts(target: Target, best: IntArray, n: int, rng: np.random.Generator) -> list[Float64Array]:
+    """Sets that an exact chain visits from the best one; the last start is flat."""
     sets = [best]
-    while len(sets) < n:
+    for _ in range(n - 1):
         sets.append(_explore(target, sets[-1], rng))
-    return [start_at(target, S) for S in sets[:n]]
+    return [*(start_at(target, S) for S in sets[1:]), flat_start(target, target.prior.expected_size)]
 
 
 def _explore(target: Target, S: IntArray, rng: np.random.Generator) -> IntArray:

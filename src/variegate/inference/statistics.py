@@ -22,14 +22,9 @@ class Statistics(NamedTuple):
     """Averages over a batch of n sets."""
 
     step: Float64Array  # (M,) stage A: where the conditionals of q and target agree, minus θ
-    halves: Float64Array  # (2, M) the gradient of the ELBO, from each half of the batch
+    gradient: Float64Array  # (M,) stage B: of the ELBO, Cov_q(γ, h)
     inclusion: Float64Array  # (M,) P(m ∈ S) under q, conditionals averaged
     h: Float64Array  # (n,)
-
-    @property
-    def gradient(self) -> Float64Array:
-        """Cov_q(γ, h) from the whole batch."""
-        return np.asarray(self.halves.mean(axis=0))
 
 
 def log_ratio(target: Target, theta: Float64Array, batch: Batch) -> tuple[Float64Array, Float64Array]:
@@ -55,18 +50,16 @@ def free_statistics(
     w = pi * expit(-log_odds)
     # E[h | all of γ but γ_m]
     averaged = h[:, None] + (pi - batch.members) * change
-    halves = np.stack([_gradient(*(a[i::2] for a in (w * change, pi, averaged))) for i in (0, 1)])
+    gradient = (w * change).mean(axis=0) + _covariance(pi, averaged)
     total = w.sum(axis=0)
     step = (w * change).sum(axis=0) / np.where(total > 0, total, 1.0)
     step = np.where(total > 0, step, change.mean(axis=0))
-    return Statistics(step, halves, pi.mean(axis=0), h)
+    return Statistics(step, gradient, pi.mean(axis=0), h)
 
 
-def _gradient(direct: Float64Array, pi: Float64Array, averaged: Float64Array) -> Float64Array:
-    """E[w(δ − θ)] + Cov(π, E[h | the other features])."""
-    n = max(len(pi) - 1, 1)
-    covariance = ((pi - pi.mean(axis=0)) * (averaged - averaged.mean(axis=0))).sum(axis=0) / n
-    return np.asarray(direct.mean(axis=0) + covariance)
+def _covariance(a: Float64Array, b: Float64Array) -> Float64Array:
+    """Column by column."""
+    return np.asarray(((a - a.mean(axis=0)) * (b - b.mean(axis=0))).sum(axis=0) / max(len(a) - 1, 1))
 
 
 def fixed_size_statistics(
@@ -83,15 +76,11 @@ def fixed_size_statistics(
     q = np.exp(log_q - logsumexp(log_q, axis=1, keepdims=True))
     mean_change = (q * change).sum(axis=1)
     h = h_rest + mean_change
-    halves = []
-    owner = np.repeat(np.arange(len(sets)), [min(replaced, len(S)) for S in sets])
-    for half in (0, 1):
-        mine = owner % 2 == half
-        deviation = h_rest[mine, None] + change[mine] - h[mine].mean()
-        halves.append(len(sets[0]) * (q[mine] * deviation).mean(axis=0))
+    k = len(sets[0])
+    gradient = k * (q * (h_rest[:, None] + change - h.mean())).mean(axis=0)
     total = q.sum(axis=0)
     step = (q * (change - mean_change[:, None])).sum(axis=0) / np.where(total > 0, total, 1.0)
-    return Statistics(step, np.stack(halves), np.minimum(len(sets[0]) * q.mean(axis=0), 1.0), h)
+    return Statistics(step, gradient, np.minimum(k * q.mean(axis=0), 1.0), h)
 
 
 def plain_statistics(target: Target, theta: Float64Array, sets: Sequence[IntArray]) -> Statistics:
@@ -100,5 +89,4 @@ def plain_statistics(target: Target, theta: Float64Array, sets: Sequence[IntArra
     for row, S in zip(members, sets, strict=True):
         row[S] = 1.0
     h = np.array([target.log_weight(S) for S in sets]) - members @ theta
-    halves = [_gradient(np.zeros((1, members.shape[1])), members[i::2], h[i::2, None]) for i in (0, 1)]
-    return Statistics(np.zeros(target.n_features), np.stack(halves), members.mean(axis=0), h)
+    return Statistics(np.zeros(target.n_features), _covariance(members, h[:, None]), members.mean(axis=0), h)
