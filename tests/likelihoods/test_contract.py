@@ -83,9 +83,7 @@ def test_gains_agree_with_evidence(name, S):
     gains = model.flip_gains(S).gains
     for m in range(M):
         expected = model.log_evidence(np.union1d(S, [m])) - model.log_evidence(np.setdiff1d(S, [m]))
-        assert gains[m] == pytest.approx(
-            expected, rel=GAIN_TOLERANCE[name], abs=1e-8 + GAIN_TOLERANCE[name] / 3
-        )
+        assert gains[m] == pytest.approx(expected, rel=GAIN_TOLERANCE[name], abs=1e-8 + GAIN_TOLERANCE[name] / 3)
 
 
 @members
@@ -248,9 +246,7 @@ def test_tiny_tables(name, shape):
 def test_one_row_says_nothing_about_a_regression():
     model = Gaussian(X[:1], REAL[:1])
     np.testing.assert_allclose(model.flip_gains(np.array([0, 3])).gains, 0.0, atol=1e-15)
-    assert np.isinf(
-        model.coefficients(np.array([0, 3])).covariance
-    ).all()  # Student-t with two degrees of freedom
+    assert np.isinf(model.coefficients(np.array([0, 3])).covariance).all()  # Student-t with two degrees of freedom
     assert model.predictive(np.array([0]), X).mean == pytest.approx(REAL[0])
 
 

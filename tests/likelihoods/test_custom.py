@@ -41,10 +41,7 @@ def counts():
 
 def test_poisson_regression_finds_its_features(counts):
     model = CustomLikelihood(PoissonByLaplace(*counts), n_features=6)
-    values = {
-        S: model.log_evidence(np.array(S, dtype=np.int64))
-        for S in [(), (2,), (4,), (2, 4), (0, 2, 4), (0, 1)]
-    }
+    values = {S: model.log_evidence(np.array(S, dtype=np.int64)) for S in [(), (2,), (4,), (2, 4), (0, 2, 4), (0, 1)]}
     assert max(values, key=values.get) == (2, 4)
 
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from scipy.sparse import csc_array, random_array
+from variegate.likelihoods.gram import GramRows
 
 from variegate.likelihoods import design
 from variegate.likelihoods.design import Design
-from variegate.likelihoods.gram import GramRows
 
 
 def tables(rng):

@@ -83,9 +83,7 @@ def test_evidence_against_monte_carlo(link):
     mean, root = factor.mean()[order], np.linalg.cholesky(factor.inverse()[np.ix_(order, order)])
     t = rng.standard_normal((400_000, 6)) * np.sqrt(8 / rng.chisquare(8, (400_000, 1)))
     w = mean + t @ root.T
-    log_t = (
-        special.gammaln(7) - special.gammaln(4) - 3 * np.log(8 * np.pi) - 7 * np.log1p((t**2).sum(axis=1) / 8)
-    )
+    log_t = special.gammaln(7) - special.gammaln(4) - 3 * np.log(8 * np.pi) - 7 * np.log1p((t**2).sum(axis=1) / 8)
     log_q = log_t - np.linalg.slogdet(root)[1]
     log_p = LOG_LINK[link](w @ Z.T).sum(axis=1) + 0.5 * (np.log(prior / 2 / np.pi) - prior * w**2).sum(axis=1)
     ratios = np.exp(log_p - log_q - (log_p - log_q).max())
@@ -127,9 +125,7 @@ def test_coefficients_are_in_the_units_of_X(covariates, rng):
     model = Logistic(X, y, covariates=fixed)
     b = model.coefficients(S)
     law = model.predictive(S, X, fixed)
-    np.testing.assert_allclose(
-        b.intercept + X[:, S] @ b.mean + fixed @ b.covariates, law.latent_mean, atol=1e-9
-    )
+    np.testing.assert_allclose(b.intercept + X[:, S] @ b.mean + fixed @ b.covariates, law.latent_mean, atol=1e-9)
     scaled = Logistic(X * 10, y, covariates=fixed).coefficients(S)
     np.testing.assert_allclose(scaled.mean * 10, b.mean, rtol=1e-3)
     np.testing.assert_allclose(scaled.covariance * 100, b.covariance, rtol=1e-3)

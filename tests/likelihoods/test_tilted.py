@@ -25,10 +25,7 @@ def reference(m, v, e, probit):
     """log Z, α, κ from the moments on a very fine grid: α = (E f − m)/v, κ = (v − Var f)/v²."""
     sd = np.sqrt(v)
     wide = np.linspace(m - 12 * sd, m + 12 * sd + v * e, 100_001)
-    f = (
-        wide[np.argmax(e * LOG_LINK[probit](wide) - (wide - m) ** 2 / (2 * v))]
-        + np.linspace(-12, 12, 40_001) * sd
-    )
+    f = wide[np.argmax(e * LOG_LINK[probit](wide) - (wide - m) ** 2 / (2 * v))] + np.linspace(-12, 12, 40_001) * sd
     log_p = e * LOG_LINK[probit](f) - (f - m) ** 2 / (2 * v) - 0.5 * np.log(2 * np.pi * v)
     p = np.exp(log_p - log_p.max())
     mean = f[0] + np.average(f - f[0], weights=p)
@@ -43,9 +40,7 @@ def reference(m, v, e, probit):
 @pytest.mark.parametrize("m", [-25.0, -2.0, 0.4, 12.0])
 def test_tilted_moments(m, v, e, probit):
     for guess in (m, m + 3 * np.sqrt(v)):
-        np.testing.assert_allclose(
-            tilted(m, v, e, probit, guess), reference(m, v, e, probit), rtol=1e-5, atol=1e-7
-        )
+        np.testing.assert_allclose(tilted(m, v, e, probit, guess), reference(m, v, e, probit), rtol=1e-5, atol=1e-7)
 
 
 def test_far_on_the_wrong_side():

@@ -49,7 +49,9 @@ class GainCorrection:
     ) -> None:
         self.total *= MEMORY
         self.count *= MEMORY
-        log_odds = theta + batch.volume_gains if target.family_has_volume else np.broadcast_to(theta, batch.gains.shape)
+        log_odds = (
+            theta + batch.volume_gains if target.family_has_volume else np.broadcast_to(theta, batch.gains.shape)
+        )
         w = (expit(log_odds) * expit(-log_odds)).ravel()
         n = min(PAIRS, int((w > WORTHWHILE).sum()))
         if n == 0:

@@ -18,7 +18,6 @@ from .target import Float64Array, Target
 FINAL_SETS = 400
 ROUNDS = 6  # of stage A and empirical Bayes in turn
 HOPELESS = 10.0  # nats: a start that stays this far below the best is given up
-CLOSE = 0.5  # nats: a start this close to the best goes on to stage B
 
 
 class ConvergenceWarning(UserWarning):
@@ -31,7 +30,7 @@ class Settings:
 
     solver: Literal["rao_blackwell", "fixed_form"] = "rao_blackwell"
     n_starts: int = 4
-    n_sets: int | None = None  # sets an iteration of stage B; None: 64, more where features are few and sets cheap
+    n_sets: int | None = None  # sets an iteration of stage B; None: 32 to 256, by how dear they are
     max_iter: int = 60
     tol: float = 0.005
     learn_size: bool = True
@@ -111,7 +110,7 @@ class _Search:
             reached.append(self._fixed_point(theta, hopeless=level(self.points[-1]) - HOPELESS))
             self.points.append(max(reached, key=level))
         best = max(level(point) for point in reached)
-        close = sorted((p for p in reached if level(p) > best - CLOSE - 3 * error(p)), key=level)[-2:]
+        close = sorted((p for p in reached if level(p) > best - 3 * error(p)), key=level)[-2:]
         self._refine(close)
 
     def _printed(self, theta: Float64Array) -> None:
@@ -137,8 +136,9 @@ class _Search:
     @property
     def n_sets(self) -> int:
         """Sets an iteration of stage B."""
-        few = 64 * np.sqrt(1000 / max(self.target.n_features, 1))
-        return self.settings.n_sets or int(np.clip(few, 64, 256))
+        least = 64 if self.target.exact_gains else 32  # expectation propagation is dear
+        few = least * np.sqrt(1000 / max(self.target.n_features, 1))
+        return self.settings.n_sets or int(np.clip(few, least, 256))
 
     def _fixed_point(self, theta: Float64Array, max_iter: int = 12, hopeless: float = -np.inf) -> Point:
         n = max(self.n_sets // 4, 2)
@@ -156,12 +156,12 @@ class _Search:
             if self.target is before:
                 return
 
-    def _update_hyperparameters(self, point: Point) -> None:
+    def _update_hyperparameters(self, point: Point, least_change: float = 0.1) -> None:
         if self.settings.learn_size and self.target.size is None:
-            self.target = learn_size(self.target, float(point.inclusion.sum()))
+            self.target = learn_size(self.target, float(point.inclusion.sum()), least_change)
         if self.settings.learn_slab:
             sets = propose(self.target, point.theta, point.inclusion).draw(24, self.rng)
-            self.target = learn_slab_precision(self.target, sets)
+            self.target = learn_slab_precision(self.target, sets, 2 * least_change)
 
     def _natural_gradient(self, point: Point, n_sets: int) -> Point:
         s = self.settings
@@ -175,7 +175,7 @@ class _Search:
         reached = [self._natural_gradient(point, self.n_sets) for point in close]
         self.points.append(max(reached, key=level))
         before = self.target
-        self._update_hyperparameters(self.points[-1])
+        self._update_hyperparameters(self.points[-1], least_change=0.25)
         if self.target is not before:
             self.points.append(self._natural_gradient(self.points[-1], self.n_sets))
 

@@ -14,16 +14,19 @@ LARGEST_STEP = np.log(8.0)  # in log c, at once
 SETS_FOR_SLAB = 24
 
 
-def learn_size(target: Target, expected_size: float) -> Target:
-    """The prior whose expected size is that of q: there the derivative of the ELBO in α vanishes."""
+def learn_size(target: Target, expected_size: float, least_change: float = 0.1) -> Target:
+    """The prior whose expected size is that of q: there the derivative of the ELBO in α vanishes.
+
+    A change of less than `least_change`, in logs, is left alone.
+    """
     size = float(np.clip(expected_size, SMALLEST_SIZE, max(SMALLEST_SIZE, 0.5 * target.n_features)))
-    if abs(np.log(size / target.prior.expected_size)) < 0.1 or size >= target.prior.n_items:
+    if abs(np.log(size / target.prior.expected_size)) < least_change or size >= target.prior.n_items:
         return target
     return target.with_prior(target.prior.rescaled(size))
 
 
-def learn_slab_precision(target: Target, sets: Sequence[IntArray]) -> Target:
-    """c at the largest average log evidence of sets from q, by a parabola in log c, a factor of eight at most."""
+def learn_slab_precision(target: Target, sets: Sequence[IntArray], least_change: float = 0.2) -> Target:
+    """C at the largest average log evidence of sets from q, by a parabola in log c, a factor of eight at most."""
     likelihood = target.likelihood
     if not isinstance(likelihood, FlipLikelihood):
         return target
@@ -41,6 +44,6 @@ def learn_slab_precision(target: Target, sets: Sequence[IntArray]) -> Target:
         curvature = left - 2 * middle + right
         if curvature < 0:
             peak += 0.5 * (grid[1] - grid[0]) * (left - right) / curvature
-    if abs(peak - here) < 0.2:
+    if abs(peak - here) < least_change:
         return target
     return target.with_slab_precision(float(np.exp(peak)))

@@ -151,4 +151,3 @@ def natural_gradient(
     elbo, error = np.array(trace).T
     averaged = np.mean(path[len(path) // 2 :], axis=0)
     return Point(averaged, inclusion, elbo, error, converged)
-
