@@ -9,6 +9,7 @@ LAYERS = [
     {"dpp"},
     {"similarity", "likelihoods", "priors", "datasets", "data"},
     {"inference"},
+    {"predictions"},
     {"posterior"},
     {"estimators", "baselines", "metrics"},
     {"plots"},

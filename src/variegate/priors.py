@@ -6,8 +6,8 @@ A prior is a distribution over sets like any other, so `LowRankDPP` and `Indepen
 * the DPP prior with kernel (α/(1−α)) ΦΦᵀ is `LowRankDPP(Φ, logit α)`.
 
 α is the probability of inclusion. Log-odds that differ by feature add to θ, and another prior expected size is
-`prior.rescaled(expected_size)`, which is also the empirical-Bayes update of α: the ELBO is largest in α where the prior's
-expected size equals the posterior's.
+`prior.rescaled(expected_size)`, which is also the empirical-Bayes update of α: the ELBO is largest in α where the
+prior's expected size equals the posterior's.
 """
 
 import numpy as np

@@ -1,18 +1,18 @@
 """What approximate flip gains lack, learned from a few exact ones.
 
-With frozen EP sites a gain is off by several percent, and so would be θ. The error e_m of stage B's first term is E[w_m e_m];
-pairs (set, feature) are drawn in proportion to w, the evidence of the flipped set is computed, and its average error is added to
-the gains of that feature. So a handful of exact evaluations a batch removes the bias where it matters.
+With frozen EP sites a gain is off by several percent, and so would be θ. The error e_m of stage B's first term is
+E[w_m e_m]; pairs (set, feature) are drawn in proportion to w, the evidence of the flipped set is computed, and its
+average error is added to the gains of that feature. So a handful of exact evaluations a batch removes the bias where
+it matters.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
-from scipy.special import expit
 
 from ..dpp.sets import IntArray
-from .statistics import Statistics, free_statistics
 from .target import Batch, Float64Array, Target
 
 PAIRS = 32  # exact evaluations a batch
@@ -32,27 +32,21 @@ class GainCorrection:
 
     @classmethod
     def for_target(cls, target: Target) -> Self | None:
-        """A correction where there is something to correct: approximate gains, free size."""
-        if target.exact_gains or not target.has_gains or target.size is not None:
-            return None
-        return cls(np.zeros(target.n_features))
+        """A correction where there is something to correct."""
+        return None if target.exact_gains or not target.has_gains else cls(np.zeros(target.n_features))
 
-    def apply(self, target: Target, theta: Float64Array, sets: list[IntArray], rng: np.random.Generator) -> Statistics:
-        """Learn from this batch, and return its statistics with corrected gains."""
-        batch = target.evaluate(sets)
-        self._learn(target, theta, sets, batch, rng)
-        # half an observation of no error keeps a single pair from deciding
-        return free_statistics(target, theta, batch, self.total / (self.count + 0.5))
+    @property
+    def error(self) -> Float64Array:
+        """What to add to the gains (M,); half an observation of no error keeps a single pair from deciding."""
+        return np.asarray(self.total / (self.count + 0.5))
 
-    def _learn(
-        self, target: Target, theta: Float64Array, sets: list[IntArray], batch: Batch, rng: np.random.Generator
+    def learn(
+        self, target: Target, sets: Sequence[IntArray], batch: Batch, w: Float64Array, rng: np.random.Generator
     ) -> None:
+        """Compare some gains of this batch with exact ones, pairs (set, feature) drawn in proportion to w (n, M)."""
         self.total *= MEMORY
         self.count *= MEMORY
-        log_odds = (
-            theta + batch.volume_gains if target.family_has_volume else np.broadcast_to(theta, batch.gains.shape)
-        )
-        w = (expit(log_odds) * expit(-log_odds)).ravel()
+        w = w.ravel()
         n = min(PAIRS, int((w > WORTHWHILE).sum()))
         if n == 0:
             return

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from ..dpp import SetDistribution
 from ..dpp.sets import IntArray
@@ -30,7 +31,7 @@ class Settings:
 
     solver: Literal["rao_blackwell", "fixed_form"] = "rao_blackwell"
     n_starts: int = 4
-    n_sets: int | None = None  # sets an iteration of stage B; None: 32 to 256, by how dear they are
+    n_sets: int | None = None  # sets an iteration of stage B; None: 32 to 512, by how dear they are
     max_iter: int = 60
     tol: float = 0.005
     learn_size: bool = True
@@ -67,19 +68,30 @@ def fit(
 ) -> Fit:
     """Fit q to the target by maximising the ELBO.
 
-    `start` (M,) is a warm start of θ; other starts are then left out. On Ctrl-C the best point so far is returned, with a
-    warning; before there is one, KeyboardInterrupt goes on its way.
+    `start` (M,) is a warm start of θ; other starts are then left out. On Ctrl-C the best point so far is returned,
+    with a warning; before there is one, KeyboardInterrupt goes on its way.
     """
     search = _Search(target, rng, settings or Settings(), callback)
     interrupted = False
-    try:
-        search.run(start)
-    except KeyboardInterrupt:
-        if not search.points:
-            raise
-        interrupted = True
+    # the loop works on many small matrices, on which BLAS threads wait for each other longer than they compute
+    with threadpool_limits(1, user_api="blas"):
+        try:
+            search.run(start)
+        except KeyboardInterrupt:
+            if not search.points:
+                raise
+            interrupted = True
+        found = search.result(interrupted)
+    if interrupted:
         warnings.warn("Interrupted: the fit is the best found so far.", ConvergenceWarning, stacklevel=2)
-    return search.result(interrupted)
+    elif not found.converged:
+        warnings.warn(
+            f"The fit had not settled after {found.n_iter} iterations; allow more (max_iter, now "
+            f"{search.settings.max_iter}) or accept rougher probabilities (tol, now {search.settings.tol:g}).",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return found
 
 
 @dataclass
@@ -110,7 +122,7 @@ class _Search:
             reached.append(self._fixed_point(theta, hopeless=level(self.points[-1]) - HOPELESS))
             self.points.append(max(reached, key=level))
         best = max(level(point) for point in reached)
-        close = sorted((p for p in reached if level(p) > best - 3 * error(p)), key=level)[-2:]
+        close = sorted((p for p in reached if level(p) >= best - 3 * error(p)), key=level)[-2:]
         self._refine(close)
 
     def _printed(self, theta: Float64Array) -> None:
@@ -120,9 +132,9 @@ class _Search:
 
     def _best_set(self) -> IntArray:
         """The target's own best set, with hyperparameters to match: a rough beginning for both."""
-        S = None
+        self.mode = np.empty(0, dtype=np.int64)
         for _ in range(ROUNDS):
-            S = best_set(self.target, S)
+            S = self.mode = best_set(self.target, self.mode)
             before = self.target
             if self.settings.learn_size and self.target.size is None:
                 self.target = learn_size(self.target, len(S))
@@ -130,15 +142,14 @@ class _Search:
                 self.target = learn_slab_precision(self.target, [S])
             if self.target is before:
                 break
-        self.mode = S
-        return S
+        return self.mode
 
     @property
     def n_sets(self) -> int:
         """Sets an iteration of stage B."""
         least = 64 if self.target.exact_gains else 32  # expectation propagation is dear
         few = least * np.sqrt(1000 / max(self.target.n_features, 1))
-        return self.settings.n_sets or int(np.clip(few, least, 256))
+        return self.settings.n_sets or int(np.clip(few, least, 512))
 
     def _fixed_point(self, theta: Float64Array, max_iter: int = 12, hopeless: float = -np.inf) -> Point:
         n = max(self.n_sets // 4, 2)

@@ -1,11 +1,12 @@
 """Algorithm 1 of the paper, as printed: fixed-form variational Bayes by stochastic linear regression.
 
-One set a step; g and C are running averages with weight 1/√N, θ̃ = C⁻¹g by conjugate gradients from the last θ̃, and the result is
-C̄⁻¹ḡ over the second half. It regresses log p(y, γ) on γ̃ = [γ, 1]: requires nothing of the likelihood but its value, and
-converges slowly. C is (M+1)², so this is a reference for small M.
+One set a step; g and C are running averages with weight 1/√N, θ̃ = C⁻¹g by conjugate gradients from the last θ̃, and
+the result is C̄⁻¹ḡ over the second half. It regresses log p(y, γ) on γ̃ = [γ, 1]: requires nothing of the likelihood
+but its value, and converges slowly. C is (M+1)², so this is a reference for small M.
 
-What is regressed is the target over the family's base measure. The printed algorithm regresses log p(y|γ)p(γ) with a Bernoulli
-prior and samples from a DPP: that is the target with a DPP prior of the same α (prior and posterior both "dpp").
+What is regressed is the target over the family's base measure. The printed algorithm regresses log p(y|γ)p(γ) with a
+Bernoulli prior and samples from a DPP: that is the target with a DPP prior of the same α (prior and posterior both
+"dpp").
 """
 
 from typing import Literal
@@ -31,7 +32,8 @@ def fixed_form(
 ) -> Point:
     """Run Algorithm 1 for n_iter steps from θ = start.
 
-    covariance "closed" replaces γ̃γ̃ᵀ by E_q[γ̃γ̃ᵀ] in closed form: K_iiK_jj − K_ij² off the diagonal, not K as in the paper.
+    covariance "closed" replaces γ̃γ̃ᵀ by E_q[γ̃γ̃ᵀ] in closed form: K_iiK_jj − K_ij² off the diagonal, not K as in
+    the paper.
     """
     M, weight = target.n_features, 1.0 / np.sqrt(n_iter)
     q = target.distribution(start)

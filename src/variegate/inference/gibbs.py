@@ -1,10 +1,10 @@
 """The exact reference: tempered Gibbs sampling of the true posterior over sets.
 
-Weighted tempered Gibbs for variable selection (Zanella & Roberts 2019): from S, feature m is flipped with probability
-proportional to r_m(S) = η_m / p(γ_m | the rest), η_m = p(γ_m = 1 | the rest) + c/M, and S counts with weight 1/Σ_m r_m(S).
-Moves that the posterior has little use for are rare. With exact conditionals no move is ever rejected; where the gains are
-approximate (logistic, frozen sites) a Metropolis step on the evidence itself makes up for it.
-One flip-gain evaluation, O(M|S|²), a step.
+Weighted tempered Gibbs for variable selection (Zanella & Roberts 2019): from S, feature m is flipped with
+probability proportional to r_m(S) = η_m / p(γ_m | the rest), η_m = p(γ_m = 1 | the rest) + c/M, and S counts with
+weight 1/Σ_m r_m(S). Moves that the posterior has little use for are rare. With exact conditionals no move is ever
+rejected; where the gains are approximate (logistic, frozen sites) a Metropolis step on the evidence itself makes up
+for it. One flip-gain evaluation, O(M|S|²), a step.
 """
 
 from collections.abc import Callable

@@ -6,48 +6,53 @@ from ..dpp.sets import IntArray
 from .target import Target
 
 IMPROVEMENT = 1e-8
+NOTHING = np.empty(0, dtype=np.int64)
 CHECKED = 3  # gains may be approximate, so the best few moves of a round are evaluated before one is made
 
 
-def polish(target: Target, S: IntArray, *, keep_size: bool, max_moves: int = 200) -> IntArray:
+def polish(
+    target: Target, S: IntArray, *, keep_size: bool, settled: IntArray = NOTHING, max_moves: int = 200
+) -> IntArray:
     """Apply the best addition, removal or swap until none raises log p(y, S).
 
-    A round costs one flip-gain evaluation for each member; for each member j the gains given S∖j rank all
-    replacements of j.
+    Features in `settled` stay as they are. A round costs one flip-gain evaluation for each member; for each member j
+    the gains given S∖j rank all replacements of j.
     """
     value = target.log_joint(S)
     for _ in range(max_moves):
-        better = _best_checked_move(target, S, value, keep_size)
+        better = _best_checked_move(target, S, value, keep_size, settled)
         if better is None:
             return S
         S, value = better
     return S
 
 
-def _best_checked_move(target: Target, S: IntArray, value: float, keep_size: bool) -> tuple[IntArray, float] | None:
-    candidates = ([] if keep_size else _flips(target, S, value)) + _swaps(target, S)
+def _best_checked_move(
+    target: Target, S: IntArray, value: float, keep_size: bool, settled: IntArray
+) -> tuple[IntArray, float] | None:
+    candidates = ([] if keep_size else _flips(target, S, value, settled)) + swaps(target, S, settled)
     candidates.sort(key=lambda move: -move[0])
     checked = [(target.log_joint(T), T) for expected, T in candidates[:CHECKED] if expected > value]
     best_value, best = max(checked, key=lambda move: move[0], default=(-np.inf, S))
     return (best, best_value) if best_value > value + IMPROVEMENT else None
 
 
-def _flips(target: Target, S: IntArray, value: float) -> list[tuple[float, IntArray]]:
+def _flips(target: Target, S: IntArray, value: float, settled: IntArray) -> list[tuple[float, IntArray]]:
     """The best few additions and removals with the value that the gains promise."""
     gains = target.log_odds(target.evaluate([S]))[0]
     gains[S] *= -1
-    return [(value + gains[m], np.setxor1d(S, [m])) for m in np.argsort(-gains)[:CHECKED]]
+    gains[settled] = -np.inf
+    return [(value + gains[m], np.setxor1d(S, [m])) for m in np.argsort(-gains)[:CHECKED] if gains[m] > -np.inf]
 
 
-def _swaps(target: Target, S: IntArray) -> list[tuple[float, IntArray]]:
-    """For each member its best replacement."""
-    rests = [np.delete(S, j) for j in range(len(S))]
+def swaps(target: Target, S: IntArray, settled: IntArray = NOTHING) -> list[tuple[float, IntArray]]:
+    """For each member its best replacement, with the value that the gains promise."""
+    rests = [np.delete(S, j) for j in range(len(S)) if S[j] not in settled]
     if not rests:
         return []
-    log_odds = target.log_odds(target.evaluate(rests))
     moves = []
-    for rest, gains in zip(rests, log_odds, strict=True):
-        gains[S] = -np.inf
+    for rest, gains in zip(rests, target.log_odds(target.evaluate(rests)), strict=True):
+        gains[S] = gains[settled] = -np.inf
         m = int(np.argmax(gains))
         if gains[m] > -np.inf:
             moves.append((target.log_joint(rest) + gains[m], np.sort(np.append(rest, m))))

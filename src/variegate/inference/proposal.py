@@ -45,8 +45,8 @@ class Proposal(NamedTuple):
         """F⁻¹g, F = Cov_q(γ) = diag(K) − K∘K.
 
         Features that q is undecided about are solved for together, the others one by one: F_ij = −K_ij² is at most
-        K_ii K_jj. Fixed size: F of the DPP whose expected size is k gives the same direction up to a constant in all of θ,
-        to which a k-DPP is indifferent.
+        K_ii K_jj. Fixed size: F of the DPP whose expected size is k gives the same direction up to a constant in all
+        of θ, to which a k-DPP is indifferent.
         """
         variance = np.maximum(inclusion * (1 - inclusion), 1e-10)
         direction = gradient / variance

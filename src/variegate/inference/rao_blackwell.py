@@ -1,8 +1,8 @@
 """The default solver: every sampled set informs every feature.
 
-Stage A, a damped fixed point θ_m ← θ_m + ρ E[w_m(δ_m − θ_m)] / E[w_m], comes close with few sets. Stage B, natural-gradient
-steps with the whole gradient, goes to the stationary point. Requires flip gains of the likelihood; without them only
-stage B runs, on the covariance of γ and h over the sets themselves.
+Stage A, a damped fixed point θ_m ← θ_m + ρ E[w_m(δ_m − θ_m)] / E[w_m], comes close with few sets. Stage B, natural-
+gradient steps with the whole gradient, goes to the stationary point. Requires flip gains of the likelihood; without
+them only stage B runs, on the covariance of γ and h over the sets themselves.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,8 @@ from .statistics import Statistics, fixed_size_statistics, free_statistics, plai
 from .target import Float64Array, Target
 
 DAMPING = 0.7
-FEWEST_STEPS = 12
+FEWEST_STEPS = 12  # of stage B; twice as many where features are few and steps cheap
+FEW_FEATURES = 256
 TRIAL = 4  # iterations that a start has to show itself
 LONGEST_STEP = 3.0  # in any θ_m, for a step of stage B
 
@@ -44,16 +45,19 @@ class Point(NamedTuple):
 
 
 def look(
-    target: Target, theta: Float64Array, inclusion: Float64Array | None, n: int, rng: np.random.Generator
-) -> tuple[Proposal, list[np.ndarray], Statistics]:
+    target: Target,
+    proposal: Proposal,
+    theta: Float64Array,
+    n: int,
+    rng: np.random.Generator,
+    correction: GainCorrection | None = None,
+) -> Statistics:
     """Draw n sets from q_θ and see what they say."""
-    proposal = propose(target, theta, inclusion)
     sets = proposal.draw(n, rng)
     if not target.has_gains:
-        return proposal, sets, plain_statistics(target, theta, sets)
-    if target.size is not None:
-        return proposal, sets, fixed_size_statistics(target, theta, sets, rng)
-    return proposal, sets, free_statistics(target, theta, target.evaluate(sets))
+        return plain_statistics(target, theta, sets)
+    statistics = free_statistics if target.size is None else fixed_size_statistics
+    return statistics(target, theta, sets, rng, correction)
 
 
 def elbo_of(target: Target, proposal: Proposal, h: Float64Array) -> tuple[float, float]:
@@ -82,7 +86,8 @@ def fixed_point(
     path: list[Float64Array] = []
     damping, converged = DAMPING, False
     for iteration in range(max_iter):
-        proposal, _, found = look(target, theta, inclusion, n_sets, rng)
+        proposal = propose(target, theta, inclusion)
+        found = look(target, proposal, theta, n_sets, rng)
         elbo, error = elbo_of(target, proposal, found.h)
         trace.append((elbo, error))
         if callback is not None:
@@ -130,15 +135,17 @@ def natural_gradient(
 
     Steps shrink, and θ is averaged over the second half of them: the gradient's second part, Cov(π, h̄), is noisy.
     """
-    theta, inclusion = start.theta, start.inclusion if start.inclusion.any() else None
+    theta, seen = start.theta, bool(start.inclusion.any())
+    inclusion = start.inclusion
     correction = GainCorrection.for_target(target)
+    window = 2 * FEWEST_STEPS if target.n_features <= FEW_FEATURES else FEWEST_STEPS
     path: list[Float64Array] = []
     trace: list[tuple[float, float]] = []
     converged = False
     for iteration in range(max_iter):
-        proposal, sets, found = look(target, theta, inclusion, n_sets, rng)
-        if correction is not None:
-            found = correction.apply(target, theta, sets, rng)
+        proposal = propose(target, theta, inclusion if seen else None)
+        found = look(target, proposal, theta, n_sets, rng, correction)
+        seen = True
         trace.append(elbo_of(target, proposal, found.h))
         inclusion = found.inclusion
         step = DAMPING / (1 + iteration / 5) ** 0.6 * proposal.natural_direction(found.gradient, inclusion)
@@ -146,7 +153,7 @@ def natural_gradient(
         path.append(theta)
         if callback is not None:
             callback(Progress("natural gradient", iteration + 1, trace[-1][0], proposal.expected_size))
-        if converged := plateau(trace, tol, FEWEST_STEPS):
+        if converged := plateau(trace, tol, window):
             break
     elbo, error = np.array(trace).T
     averaged = np.mean(path[len(path) // 2 :], axis=0)

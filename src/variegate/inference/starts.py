@@ -5,7 +5,7 @@ import numpy as np
 from ..dpp.sets import IntArray
 from . import local_search
 from .gibbs import sample_posterior
-from .statistics import LIMIT
+from .statistics import log_ratio
 from .target import Float64Array, Target
 
 EXPLORED = 40  # steps of the exact sampler between starts
@@ -19,11 +19,8 @@ def flat_start(target: Target, expected_size: float) -> Float64Array:
 
 def start_at(target: Target, S: IntArray) -> Float64Array:
     """θ from the flip gains at one set: the q that a single draw would suggest."""
-    batch = target.evaluate([S])
-    log_odds = target.log_odds(batch)[0]
-    if target.family_has_volume:
-        log_odds = log_odds - batch.volume_gains[0]
-    return np.nan_to_num(np.clip(log_odds, -LIMIT, LIMIT), nan=0.0)
+    _, change = log_ratio(target, np.zeros(target.n_features), target.evaluate([S]))
+    return np.asarray(change[0])
 
 
 def best_set(target: Target, start: IntArray | None = None) -> IntArray:

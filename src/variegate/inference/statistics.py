@@ -1,9 +1,9 @@
 """What sampled sets say about θ: one value per feature, from every set.
 
-With h(S) = log p(y, S) − θ(S) − [family is dpp] log ν(S), the ELBO is E_q[h] + log Z(θ) and its gradient Cov_q(γ, h). Each set S
-gives information on all M features, since both conditionals of γ_m are known for all m: under q its log-odds are
-θ_m + log s_m, under the target they are δ_m + log s_m. Stage A uses E[w_m(δ_m − θ_m)], w = π(1−π), alone, which has
-very little noise; stage B uses the whole gradient.
+With h(S) = log p(y, S) − θ(S) − [family is dpp] log ν(S), the ELBO is E_q[h] + log Z(θ) and its gradient Cov_q(γ,
+h). Each set S gives information on all M features, since both conditionals of γ_m are known for all m: under q its
+log-odds are θ_m + log s_m, under the target they are δ_m + log s_m. Stage A uses E[w_m(δ_m − θ_m)], w = π(1−π),
+alone, which has very little noise; stage B uses the whole gradient.
 """
 
 from collections.abc import Sequence
@@ -13,8 +13,10 @@ import numpy as np
 from scipy.special import expit, logsumexp
 
 from ..dpp.sets import IntArray
+from .correction import GainCorrection
 from .target import Batch, Float64Array, Target
 
+REPLACED = 4  # members of a set that are replaced in turn, for a fixed size
 LIMIT = 1e3  # a log-odds beyond this is certainty
 
 
@@ -40,14 +42,21 @@ def log_ratio(target: Target, theta: Float64Array, batch: Batch) -> tuple[Float6
 
 
 def free_statistics(
-    target: Target, theta: Float64Array, batch: Batch, gain_error: Float64Array | float = 0.0
+    target: Target,
+    theta: Float64Array,
+    sets: Sequence[IntArray],
+    rng: np.random.Generator,
+    correction: GainCorrection | None = None,
 ) -> Statistics:
-    """Statistics for sets of any size; `gain_error` (M,) is what the gains are known to lack."""
+    """Statistics for sets of any size."""
+    batch = target.evaluate(sets)
     h, change = log_ratio(target, theta, batch)
-    change = change + gain_error
     log_odds = theta + batch.volume_gains if target.family_has_volume else np.broadcast_to(theta, change.shape)
     pi = expit(log_odds)
     w = pi * expit(-log_odds)
+    if correction is not None:
+        correction.learn(target, sets, batch, w, rng)
+        change = change + correction.error
     # E[h | all of γ but γ_m]
     averaged = h[:, None] + (pi - batch.members) * change
     gradient = (w * change).mean(axis=0) + _covariance(pi, averaged)
@@ -63,17 +72,24 @@ def _covariance(a: Float64Array, b: Float64Array) -> Float64Array:
 
 
 def fixed_size_statistics(
-    target: Target, theta: Float64Array, sets: Sequence[IntArray], rng: np.random.Generator, replaced: int = 4
+    target: Target,
+    theta: Float64Array,
+    sets: Sequence[IntArray],
+    rng: np.random.Generator,
+    correction: GainCorrection | None = None,
 ) -> Statistics:
     """Statistics for sets of k features: one member at a time is replaced by every other feature.
 
     E[γ_m h] = k E[q(m|T) h(T ∪ m)], where T is S without a random member and q(m|T) ∝ e^{θ_m} s_m(T).
     """
-    rests = [np.delete(S, j) for S in sets for j in rng.permutation(len(S))[:replaced]]
+    rests = [np.delete(S, j) for S in sets for j in rng.permutation(len(S))[:REPLACED]]
     batch = target.evaluate(rests)
     h_rest, change = log_ratio(target, theta, batch)
     log_q = np.where(batch.members, -np.inf, theta + (batch.volume_gains if target.family_has_volume else 0.0))
     q = np.exp(log_q - logsumexp(log_q, axis=1, keepdims=True))
+    if correction is not None:
+        correction.learn(target, rests, batch, q * (1 - q), rng)
+        change = change + correction.error
     mean_change = (q * change).sum(axis=1)
     h = h_rest + mean_change
     k = len(sets[0])

@@ -1,0 +1,60 @@
+"""How far sets from q can stand in for sets from the posterior: Pareto-smoothed importance weights."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import logsumexp
+
+from .target import Float64Array
+
+
+class ImportanceWeights(NamedTuple):
+    """Weights target/q of sets drawn from q, smoothed, summing to one."""
+
+    weights: Float64Array  # (n,)
+    pareto_k: float  # shape of the tail of the raw weights: below 0.5 good, above 0.7 not to be relied on
+
+    @property
+    def effective_size(self) -> float:
+        """How many sets from the posterior itself the weighted sets are worth."""
+        return float(1.0 / np.square(self.weights).sum())
+
+
+def smooth(log_ratios: Float64Array) -> ImportanceWeights:
+    """Pareto-smoothed importance sampling (Vehtari, Simpson, Gelman, Yao & Gabry).
+
+    The largest weights are replaced by quantiles of a generalised Pareto law fitted to them. With hardly any spread in
+    the weights there is no tail to fit, and k̂ is −inf.
+    """
+    n = len(log_ratios)
+    raw = np.exp(log_ratios - log_ratios.max())
+    size = int(np.ceil(min(0.2 * n, 3 * np.sqrt(n))))
+    order = np.argsort(raw, kind="stable")
+    tail, cutoff = order[-size:], raw[order[-size - 1]] if n > size else 0.0
+    excess = raw[tail] - cutoff
+    if n < 25 or excess[-1] <= 1e-10 or np.count_nonzero(excess > 0) < 5:
+        return ImportanceWeights(raw / raw.sum(), -np.inf)
+    k, sigma = fit_pareto(excess[excess > 0])
+    quantiles = (np.arange(size) + 0.5) / size
+    smoothed = -sigma * np.log1p(-quantiles) if abs(k) < 1e-12 else sigma * np.expm1(-k * np.log1p(-quantiles)) / k
+    weights = raw.copy()
+    weights[tail] = np.minimum(cutoff + smoothed, raw[order[-1]])
+    return ImportanceWeights(weights / weights.sum(), float(k))
+
+
+def fit_pareto(excess: Float64Array) -> tuple[float, float]:
+    """Shape k and scale σ of a generalised Pareto law from sorted positive excesses (Zhang & Stephens 2009).
+
+    A weakly informative prior pulls k towards one half, as is usual for importance weights.
+    """
+    n = len(excess)
+    m = 30 + int(np.sqrt(n))
+    quartile = excess[max(int(n / 4 + 0.5) - 1, 0)]
+    b = 1 / excess[-1] + (1 - np.sqrt(m / (np.arange(1, m + 1) - 0.5))) / (3 * quartile)
+    k = np.log1p(-b[:, None] * excess).mean(axis=1)
+    log_likelihood = n * (np.log(-b / k) - k - 1)
+    weight = np.exp(log_likelihood - logsumexp(log_likelihood))
+    best = float((b * weight).sum())
+    shape = float(np.log1p(-best * excess).mean())
+    sigma = -shape / best
+    return (n * shape + 5.0) / (n + 10.0), sigma

@@ -1,0 +1,281 @@
+"""What a fit returns: the posterior over feature sets."""
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+
+from .dpp import SetDistribution
+from .dpp.sets import IntArray, as_count, as_index_set, as_size
+from .inference import Fit, Target
+from .inference.importance import ImportanceWeights, smooth
+from .inference.local_search import polish, swaps
+from .predictions import PredictiveMixture, average_predictions
+
+Float64Array = npt.NDArray[np.float64]
+Features = npt.ArrayLike
+
+AVERAGED = 100  # sets in an averaged prediction
+CHECKED = 400  # sets behind the diagnostics of a conditioned posterior
+
+
+class Alternative(NamedTuple):
+    """A good set that differs from the better ones before it."""
+
+    features: npt.NDArray[Any]  # names where there are names, positions otherwise
+    positions: IntArray
+    log_evidence: float  # how well it explains y
+    log_joint: float  # with the prior: what sets are ranked by
+    log_prob: float  # under q
+    odds: float  # posterior odds against the best set
+
+
+class Diagnostics(NamedTuple):
+    """How the fit went, and how far q can be trusted."""
+
+    elbo: float
+    elbo_error: float
+    converged: bool
+    n_iter: int
+    pareto_k: float
+    effective_size: float  # of `n_sets` importance-weighted sets
+    n_sets: int
+    expected_size: float
+    prior_expected_size: float
+    slab_precision: float | None
+
+    def messages(self) -> list[str]:
+        """What a reader who is no specialist should know; empty if all is well."""
+        found = []
+        if not self.converged:
+            found.append("The fit had not settled when it stopped: allow more iterations (max_iter).")
+        if self.pareto_k > 0.7:
+            found.append(
+                f"The posterior is harder than its approximation (Pareto k {self.pareto_k:.2f}, above 0.7): inclusion "
+                "probabilities are rough. The exact sampler, sample_posterior, gives a check."
+            )
+        if self.expected_size < 0.5:
+            found.append("The data hardly support any feature: fewer than one is expected in a set.")
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """The fitted posterior over sets of features.
+
+    Sets are sorted arrays of column positions; features may be given by name or position. `condition` returns another
+    Posterior over the same columns, in which some are in every set and some in none.
+
+    Parameters
+    ----------
+    fit : Fit
+        What the solver found.
+    names : array (M,), optional
+        Names of the columns.
+    """
+
+    fit: Fit = field(repr=False)
+    names: npt.NDArray[Any] | None = field(default=None, repr=False)
+    included: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    excluded: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    def __post_init__(self) -> None:
+        if self.names is not None and np.shape(self.names) != (self.n_features,):
+            raise ValueError(f"names must hold {self.n_features} names, one per column, got {np.shape(self.names)}.")
+
+    @property
+    def target(self) -> Target:
+        """The model: likelihood and prior with their learned hyperparameters."""
+        return self.fit.target
+
+    @property
+    def n_features(self) -> int:
+        """M."""
+        return self.fit.target.n_features
+
+    @cached_property
+    def q(self) -> SetDistribution:
+        """The approximation over the features that are still open; its `items` are column positions."""
+        if not len(self.included) and not len(self.excluded):
+            return self.fit.q
+        return self.fit.q.condition(include=self.included, exclude=self.excluded)
+
+    @property
+    def _open_size(self) -> int | None:
+        return None if self.target.size is None else self.target.size - len(self.included)
+
+    def _settled(self) -> IntArray:
+        return np.union1d(self.included, self.excluded)
+
+    def _whole(self, S: IntArray) -> IntArray:
+        """Positions among all columns of a set of open features, with the included ones."""
+        return np.sort(np.concatenate([self.q.items[S], self.included])).astype(np.int64)
+
+    def positions(self, features: Features, name: str = "features") -> IntArray:
+        """Column positions of features given by name, by position or as a mask."""
+        given = np.atleast_1d(np.asarray(features))
+        if self.names is None or given.dtype.kind not in "OUS":
+            return as_index_set(given, self.n_features, name)
+        known = {label: i for i, label in enumerate(np.asarray(self.names).tolist())}
+        unknown = [label for label in given.tolist() if label not in known]
+        if unknown:
+            raise ValueError(f"{name}: there is no feature called {unknown[0]!r} among the {self.n_features} columns.")
+        return as_index_set(np.array([known[label] for label in given.tolist()]), self.n_features, name)
+
+    def _labels(self, S: IntArray) -> npt.NDArray[Any]:
+        return S if self.names is None else np.asarray(self.names)[S]
+
+    # --- probabilities ----------------------------------------------------------------------------------------
+
+    def inclusion_prob(self, *, corrected: bool = False) -> Float64Array:
+        """P(feature in set) for every column, shape (M,).
+
+        `corrected` reweights sets from q by target/q and averages each feature's conditional probability under the
+        target: closer to the true posterior, at the cost of Monte Carlo noise. Needs flip gains of the likelihood.
+        """
+        if corrected:
+            return self._corrected_inclusion()
+        found = np.zeros(self.n_features)
+        k = self._open_size
+        found[self.q.items] = self.q.inclusion_prob() if k is None else self.q.inclusion_prob_fixed_size(k)
+        found[self.included] = 1.0
+        return found
+
+    def _corrected_inclusion(self) -> Float64Array:
+        sets, _ = self._draws
+        if self.target.size is None and self.target.has_gains:
+            average = self.importance.weights @ expit(self.target.log_odds(self.target.evaluate(sets)))
+        else:  # conditionals of single features do not keep the size
+            members = np.zeros((len(sets), self.n_features))
+            for row, S in zip(members, sets, strict=True):
+                row[S] = 1.0
+            average = self.importance.weights @ members
+        average[self.included], average[self.excluded] = 1.0, 0.0
+        return np.asarray(average)
+
+    def log_prob(self, S: Features) -> float:
+        """Log q(S); −inf for sets that the conditions rule out."""
+        whole = self.positions(S, "S")
+        rest = np.setdiff1d(whole, self.included)
+        if len(rest) + len(self.included) != len(whole) or np.isin(rest, self.excluded).any():
+            return -np.inf
+        inside = np.flatnonzero(np.isin(self.q.items, rest))
+        k = self._open_size
+        if k is None:
+            return self.q.log_prob(inside)
+        if len(inside) != k:
+            return -np.inf
+        return self.q.log_prob(inside) + self.q.log_normalizer - self.q.log_normalizer_fixed_size(k)
+
+    def sample(self, n: int, rng: np.random.Generator | int | None = None) -> list[IntArray]:
+        """N sets from q, each a sorted array of column positions."""
+        rng, k = np.random.default_rng(rng), self._open_size
+        sets = self.q.sample(n, rng) if k is None else self.q.sample_fixed_size(k, n, rng)
+        return [self._whole(S) for S in sets]
+
+    def condition(self, include: Features = (), exclude: Features = ()) -> Self:
+        """The posterior given that some features are in the set and some are not."""
+        included = np.union1d(self.included, self.positions(include, "include"))
+        excluded = np.union1d(self.excluded, self.positions(exclude, "exclude"))
+        both = np.intersect1d(included, excluded)
+        if len(both):
+            raise ValueError(f"Feature {self._labels(both)[0]!r} cannot be both included and excluded.")
+        if self.target.size is not None and len(included) > self.target.size:
+            raise ValueError(f"Sets have {self.target.size} features; {len(included)} cannot be included.")
+        return replace(self, included=included, excluded=excluded)
+
+    # --- sets -------------------------------------------------------------------------------------------------
+
+    def map(self, size: int | None = None, *, polished: bool = True) -> IntArray:
+        """The best set, of the given size if one is given: q's own, then exchanged on the target itself.
+
+        q prefers near-copies once its free optimum is exhausted; the target, log p(y|S) + log p(S), does not.
+        """
+        size = self.target.size if size is None else as_size(size, self.n_features, "the number of features")
+        if size is not None and size < len(self.included):
+            raise ValueError(f"The size must be at least {len(self.included)}, the number included, got {size}.")
+        S = self._whole(self.q.map(None if size is None else size - len(self.included)))
+        if not polished or not self.target.has_gains:
+            return S
+        return polish(self.target, S, keep_size=size is not None, settled=self._settled())
+
+    def alternatives(self, n: int = 5, *, size: int | None = None, different: float = 0.2) -> list[Alternative]:
+        """Good sets that differ from each other, best first.
+
+        Candidates are the best set, what is best without each of its members, and sets drawn from q. Each set shares
+        at most 1 − `different` of its features with the better ones (Jaccard).
+        """
+        n, best = as_count(n), self.map(size)
+        candidates = {S.tobytes(): S for S in [best, *self._candidates(best, size)]}
+        ranked = sorted(((self.target.log_joint(S), S) for S in candidates.values()), key=lambda pair: -pair[0])
+        chosen: list[Alternative] = []
+        for value, S in ranked:
+            if len(chosen) == n:
+                break
+            if all(jaccard_distance(S, other.positions) >= different for other in chosen):
+                odds = float(np.exp(value - (chosen[0].log_joint if chosen else value)))
+                evidence = self.target.log_evidence(S)
+                chosen.append(Alternative(self._labels(S), S, evidence, value, self.log_prob(S), odds))
+        return chosen
+
+    def _candidates(self, best: IntArray, size: int | None) -> list[IntArray]:
+        drawn = list({S.tobytes(): S for S in self._draws[0]}.values())
+        if not self.target.has_gains:
+            return [S for S in drawn if size is None or len(S) == size]
+        replaced = [S for _, S in swaps(self.target, best, self._settled())]
+        if size is None or self.target.size is not None:
+            return [*replaced, *drawn]
+        # without the member that was replaced, what is the best set of this size?
+        gone = [np.setdiff1d(best, S) for S in replaced]
+        return [
+            polish(self.target, S, keep_size=True, settled=np.union1d(self._settled(), out))
+            for S, out in zip(replaced, gone, strict=True)
+        ]
+
+    # --- predictions ------------------------------------------------------------------------------------------
+
+    def predict(self, X: npt.ArrayLike, *, covariates: Any = None, corrected: bool = False) -> PredictiveMixture:
+        """The predictive law of new rows X (n, M), averaged over sets from q; `corrected` weights them by target/q."""
+        sets = self._draws[0] if corrected else self._draws[0][:AVERAGED]
+        weights = self.importance.weights if corrected else np.full(len(sets), 1 / len(sets))
+        return average_predictions(self.target.likelihood, sets, weights, X, covariates)
+
+    # --- trust ------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _draws(self) -> tuple[list[IntArray], Float64Array]:
+        """Sets from q and log p(y, S) − log q(S)."""
+        if not len(self.included) and not len(self.excluded):
+            return self.fit.sets, self.fit.log_ratios
+        sets = self.sample(CHECKED, 0)
+        return sets, np.array([self.target.log_joint(S) - self.log_prob(S) for S in sets])
+
+    @cached_property
+    def importance(self) -> ImportanceWeights:
+        """Smoothed importance weights target/q of sets from q."""
+        return smooth(self._draws[1])
+
+    def diagnostics(self) -> Diagnostics:
+        """ELBO with its error, Pareto k̂ and effective size of the importance weights, and what was learned."""
+        ratios = self._draws[1]
+        return Diagnostics(
+            elbo=float(ratios.mean()),
+            elbo_error=float(ratios.std() / np.sqrt(len(ratios))),
+            converged=self.fit.converged,
+            n_iter=self.fit.n_iter,
+            pareto_k=self.importance.pareto_k,
+            effective_size=self.importance.effective_size,
+            n_sets=len(ratios),
+            expected_size=float(self.inclusion_prob().sum()),
+            prior_expected_size=float(self.target.size or self.target.prior.expected_size),
+            slab_precision=getattr(self.target.likelihood, "slab_precision", None),
+        )
+
+
+def jaccard_distance(S: IntArray, T: IntArray) -> float:
+    """1 − |S ∩ T| / |S ∪ T|; zero for two empty sets."""
+    union = len(np.union1d(S, T))
+    return 1.0 - len(np.intersect1d(S, T)) / union if union else 0.0

@@ -1,0 +1,85 @@
+"""Predictions averaged over feature sets."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from .dpp.sets import IntArray
+from .likelihoods import PredictiveLikelihood
+
+Float64Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PredictiveMixture:
+    """The predictive law of n new rows: a mixture over K sets of Student-t (regression) or Bernoulli laws.
+
+    Arrays are (K, n); weights (K,) sum to one.
+    """
+
+    weights: Float64Array
+    means: Float64Array
+    scales: Float64Array
+    latent_means: Float64Array
+    latent_scales: Float64Array
+    dof: float
+    link: str | None = None  # of a classification
+
+    @property
+    def mean(self) -> Float64Array:
+        """E[y], or P(y = 1), shape (n,)."""
+        return np.asarray(self.weights @ self.means)
+
+    @property
+    def std(self) -> Float64Array:
+        """Standard deviation of y (n,): within sets and between them; of a 0/1 outcome, √(p(1−p))."""
+        if np.isinf(self.dof):
+            return np.sqrt(self.mean * (1 - self.mean))
+        within = np.square(self.scales) * self.dof / (self.dof - 2) if self.dof > 2 else np.inf
+        return np.sqrt(self.weights @ (within + np.square(self.means - self.mean)))
+
+    def interval(self, level: float = 0.95) -> Float64Array:
+        """Central credible interval (n, 2): of y in regression, of the probability in classification."""
+        if not 0 < level < 1:
+            raise ValueError(f"The level must lie strictly between 0 and 1, got {level}.")
+        tails = ((1 - level) / 2, (1 + level) / 2)
+        if self.link is None:
+            return np.stack([self._quantile(u, self.means, self.scales) for u in tails], axis=1)
+        latent = np.stack([self._quantile(u, self.latent_means, self.latent_scales) for u in tails], axis=1)
+        return np.asarray(special.expit(latent) if self.link == "logit" else special.ndtr(latent))
+
+    def _quantile(self, u: float, means: Float64Array, scales: Float64Array) -> Float64Array:
+        """Quantile of the mixture by bisection between those of its components."""
+        unit = special.stdtrit(self.dof, u) if np.isfinite(self.dof) else special.ndtri(u)
+        single = means + unit * scales
+        low, high = single.min(axis=0), single.max(axis=0)
+        for _ in range(50):
+            middle = 0.5 * (low + high)
+            z = (middle - means) / np.maximum(scales, 1e-300)
+            below = self.weights @ (special.stdtr(self.dof, z) if np.isfinite(self.dof) else special.ndtr(z)) < u
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        return np.asarray(0.5 * (low + high))
+
+
+def average_predictions(
+    likelihood: Any, sets: list[IntArray], weights: Float64Array, X: npt.ArrayLike, covariates: Any = None
+) -> PredictiveMixture:
+    """The mixture over `sets`; equal sets are computed once."""
+    if not isinstance(likelihood, PredictiveLikelihood):
+        raise ValueError(f"{type(likelihood).__name__} has no `predictive` method, so it cannot predict.")
+    distinct: dict[bytes, tuple[IntArray, float]] = {}
+    for S, weight in zip(sets, weights, strict=True):
+        distinct[S.tobytes()] = (S, weight + distinct.get(S.tobytes(), (S, 0.0))[1])
+    laws = [likelihood.predictive(S, X, covariates) for S, _ in distinct.values()]
+    return PredictiveMixture(
+        weights=np.array([weight for _, weight in distinct.values()]),
+        means=np.stack([law.mean for law in laws]),
+        scales=np.stack([law.scale for law in laws]),
+        latent_means=np.stack([law.latent_mean for law in laws]),
+        latent_scales=np.stack([law.latent_scale for law in laws]),
+        dof=laws[0].dof,
+        link=getattr(likelihood, "link", None),
+    )

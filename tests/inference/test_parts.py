@@ -1,0 +1,233 @@
+"""The parts of the engine, each against brute force."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from inference_problems import PAIRS, Exact, correlated_data, make_target, similarity_of_columns
+from variegate.dpp.volume import Volume
+from variegate.inference import Settings, Target, fit
+from variegate.inference.hyperparameters import learn_size, learn_slab_precision
+from variegate.inference.importance import fit_pareto, smooth
+from variegate.inference.local_search import grow, polish
+from variegate.inference.proposal import propose
+from variegate.inference.statistics import fixed_size_statistics, free_statistics, plain_statistics
+from variegate.likelihoods import Gaussian
+from variegate.priors import bernoulli_prior, dpp_prior, inclusion_log_odds
+
+
+class TestVolume:
+    @pytest.mark.parametrize("nugget", [0.0, 1e-3])
+    def test_gains_are_differences(self, nugget):
+        rng = np.random.default_rng(0)
+        phi = rng.normal(size=(9, 5)) * 10.0 ** rng.integers(-3, 3, size=(9, 1))
+        phi[3] = 2 * phi[0]
+        volume = Volume(phi, nugget)
+        gram = phi @ phi.T + nugget * np.diag((phi**2).sum(axis=1))
+        for S in ([], [0], [1, 4, 7], [0, 2, 5, 8]):
+            S = np.array(S, dtype=np.int64)
+            found = volume.flip_gains(S)
+            assert found.log_volume == pytest.approx(np.linalg.slogdet(gram[np.ix_(S, S)])[1], abs=1e-9)
+            for m in range(9):
+                with_m, without = np.union1d(S, [m]), np.setdiff1d(S, [m])
+                want = volume.log_volume(with_m) - volume.log_volume(without)
+                assert found.gains[m] == pytest.approx(want, abs=1e-7), (S, m)
+
+    def test_a_copy_of_a_member_is_worth_nothing(self):
+        phi = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 1e-5]])
+        gains = Volume(phi).flip_gains(np.array([0])).gains
+        assert gains[1] == -np.inf
+        assert gains[2] == pytest.approx(2 * np.log(1e-5), rel=1e-6)
+
+    def test_dependent_sets(self):
+        volume = Volume(np.ones((3, 2)))
+        assert volume.log_volume(np.array([0, 1])) == -np.inf
+        with pytest.raises(ValueError, match="linearly dependent"):
+            volume.flip_gains(np.array([0, 1]))
+
+
+class TestTarget:
+    @pytest.mark.parametrize("pair", PAIRS, ids="/".join)
+    def test_log_odds_are_differences_of_the_log_joint(self, pair):
+        target = make_target(*pair, M=7, seed=2)
+        for S in (np.array([], dtype=np.int64), np.array([0, 3]), np.array([1, 2, 5])):
+            log_odds = target.log_odds(target.evaluate([S]))[0]
+            for m in range(7):
+                want = target.log_joint(np.union1d(S, [m])) - target.log_joint(np.setdiff1d(S, [m]))
+                assert log_odds[m] == pytest.approx(want, abs=1e-8)
+
+    @pytest.mark.parametrize("pair", PAIRS, ids="/".join)
+    def test_the_prior_sums_to_one(self, pair):
+        target = make_target(*pair, M=7)
+        exact = Exact(target)
+        prior = [target.log_joint(S) - target.log_evidence(S) for S in exact.sets]
+        assert np.exp(prior).sum() == pytest.approx(1.0, rel=1e-9)
+
+    def test_each_distinct_set_is_evaluated_once(self):
+        target = make_target(M=7)
+        calls = []
+        inner = target.likelihood.flip_gains_many
+        target.likelihood.flip_gains_many = lambda sets: (calls.append(len(sets)), inner(sets))[1]
+        S = np.array([1, 2])
+        batch = target.evaluate([S, S, np.array([3])])
+        target.evaluate([S])
+        assert calls == [2]
+        np.testing.assert_array_equal(batch.gains[0], batch.gains[1])
+
+
+class TestStatistics:
+    """Averages over many sets against the exact gradient of the ELBO."""
+
+    def exact_gradient(self, target, theta):
+        return -Exact(target).divergence(theta)[1]
+
+    @pytest.mark.parametrize("pair", PAIRS, ids="/".join)
+    def test_free_size(self, pair):
+        target = make_target(*pair, M=7, r=0.9, seed=1)
+        theta = np.random.default_rng(0).normal(size=7) - 0.5
+        sets = propose(target, theta).draw(20_000, np.random.default_rng(1))
+        want = self.exact_gradient(target, theta)
+        spread = np.abs(want).max()
+        found = free_statistics(target, theta, sets, np.random.default_rng(2))
+        np.testing.assert_allclose(found.gradient, want, atol=0.04 * spread)
+        np.testing.assert_allclose(plain_statistics(target, theta, sets).gradient, want, atol=0.08 * spread)
+        np.testing.assert_allclose(found.inclusion, target.distribution(theta).inclusion_prob(), atol=0.01)
+
+    @pytest.mark.parametrize("pair", PAIRS, ids="/".join)
+    def test_fixed_size(self, pair):
+        target = make_target(*pair, M=7, r=0.9, seed=1, size=3)
+        theta = np.random.default_rng(0).normal(size=7)
+        sets = propose(target, theta).draw(6000, np.random.default_rng(1))
+        want = self.exact_gradient(target, theta)
+        found = fixed_size_statistics(target, theta, sets, np.random.default_rng(2))
+        np.testing.assert_allclose(found.gradient, want, atol=0.06 * np.abs(want).max())
+        inclusion = target.distribution(theta).inclusion_prob_fixed_size(3)
+        np.testing.assert_allclose(found.inclusion, inclusion, atol=0.02)
+
+
+class TestProposal:
+    def test_natural_direction_solves_for_the_covariance(self):
+        target = make_target(M=8, r=0.9)
+        theta = np.random.default_rng(0).normal(size=8)
+        exact = Exact(target)
+        q = np.exp(exact.log_q(theta))
+        mean = q @ exact.gamma
+        covariance = (exact.gamma * q[:, None]).T @ exact.gamma - np.outer(mean, mean)
+        gradient = np.random.default_rng(1).normal(size=8)
+        found = propose(target, theta).natural_direction(gradient, mean)
+        ridge = 0.05 * np.diag(np.diag(covariance))
+        np.testing.assert_allclose((covariance + ridge) @ found, gradient, rtol=1e-6, atol=1e-6)
+
+    def test_improbable_features_are_left_out(self):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(50, 600))
+        phi = similarity_of_columns(X)
+        target = Target(Gaussian(X, X[:, 0] + rng.normal(size=50)), dpp_prior(phi, expected_size=2), "dpp")
+        theta = np.where(np.arange(600) < 5, 0.0, -12.0)
+        whole = propose(target, theta)
+        part = propose(target, theta, whole.q.inclusion_prob())
+        assert len(part.active) == 256
+        assert set(range(5)) <= set(part.active)
+        assert part.log_normalizer == pytest.approx(whole.log_normalizer, abs=0.02)
+        assert all(np.isin(S, part.active).all() for S in part.draw(20, rng))
+
+
+class TestLocalSearch:
+    @pytest.mark.parametrize("task", ["gaussian", "logistic"])
+    @pytest.mark.parametrize("size", [None, 4])
+    def test_it_ends_where_no_move_helps(self, task, size):
+        target = make_target(M=10, r=0.9, seed=3, task=task)
+        exact = Exact(target)
+        S = polish(target, grow(target, size), keep_size=size is not None)
+        value = target.log_joint(S)
+        for T, other in zip(exact.sets, exact.log_joint, strict=True):
+            near = len(np.setxor1d(S, T)) <= (1 if len(S) != len(T) else 2)
+            if near and (size is None or len(T) == size):
+                assert other <= value + 1e-6
+
+    def test_settled_features_stay(self):
+        target = make_target(M=8, seed=1)
+        start = np.array([0, 5])
+        S = polish(target, start, keep_size=False, settled=np.array([5, 6]))
+        assert 5 in S
+        assert 6 not in S
+
+
+class TestHyperparameters:
+    def test_size_of_the_prior_is_the_best_one(self):
+        """E_q[log p(γ)] over prior sizes is largest at the expected size of q."""
+        for kind in ("dpp", "bernoulli"):
+            target = make_target(kind, "dpp", M=8, expected_size=1.2)
+            q = target.distribution(np.random.default_rng(0).normal(size=8) - 0.3)
+            log_q = Exact(target).log_q(q.theta)
+            learned = learn_size(target, q.expected_size, least_change=0.0)
+
+            def prior_term(prior, log_q=log_q, target=target):
+                sets = Exact(target.with_prior(prior)).sets
+                return np.exp(log_q) @ [prior.log_prob(S) for S in sets]
+
+            best = prior_term(learned.prior)
+            for factor in (0.8, 0.95, 1.05, 1.25):
+                assert prior_term(target.prior.rescaled(factor * q.expected_size)) < best
+
+    def test_never_below_one_feature(self):
+        assert learn_size(make_target(M=8), 0.01).prior.expected_size == pytest.approx(1.0)
+
+    def test_slab_precision_rises_to_the_best_value(self):
+        target = make_target(M=8, seed=0)
+        sets = [np.array([0, 2]), np.array([2, 4]), np.array([0, 4, 6])]
+
+        def evidence(c):
+            return np.mean([target.likelihood.with_slab_precision(c).log_evidence(S) for S in sets])
+
+        for _ in range(6):
+            target = learn_slab_precision(target, sets, least_change=0.01)
+        c = target.likelihood.slab_precision
+        assert evidence(c) > max(evidence(0.7 * c), evidence(1.4 * c))
+
+    def test_learning_raises_the_elbo(self):
+        X, y = correlated_data(M=10, N=100, r=0.5, seed=4)
+        phi = similarity_of_columns(X)
+        target = Target(Gaussian(X, y, slab_precision=1e4), dpp_prior(phi, expected_size=8), "dpp")
+        given = fit(target, np.random.default_rng(0), Settings(learn_size=False, learn_slab=False))
+        learned = fit(target, np.random.default_rng(0))
+        assert learned.elbo > given.elbo + 1
+        assert learned.target.likelihood.slab_precision < 1e3
+
+    def test_inclusion_probability_of_the_prior(self):
+        assert inclusion_log_odds(0.5) == 0.0
+        with pytest.raises(ValueError, match="strictly between 0 and 1"):
+            inclusion_log_odds(1.0)
+        tilted = bernoulli_prior(3, expected_size=1.0, log_odds=[2.0, 0.0, 0.0])
+        assert tilted.theta[0] - tilted.theta[1] == pytest.approx(2.0)
+        assert tilted.expected_size == pytest.approx(1.0)
+
+
+class TestImportance:
+    @pytest.mark.parametrize("k", [0.1, 0.5, 0.9])
+    def test_shape_of_a_known_tail(self, k):
+        excess = np.sort(stats.genpareto(k).rvs(4000, random_state=0))
+        found, sigma = fit_pareto(excess)
+        assert found == pytest.approx(k, abs=0.08)
+        assert sigma == pytest.approx(1.0, abs=0.12)
+
+    def test_equal_weights_have_no_tail(self):
+        found = smooth(np.zeros(100))
+        assert found.pareto_k == -np.inf
+        assert found.effective_size == pytest.approx(100)
+
+    def test_a_hopeless_approximation_is_noticed(self):
+        rng = np.random.default_rng(0)
+        assert smooth(0.3 * rng.normal(size=1000)).pareto_k < 0.5
+        assert smooth(6.0 * rng.normal(size=1000)).pareto_k > 0.7
+
+    def test_smoothing_improves_a_heavy_tailed_average(self):
+        """E_p[x] with p = N(0, 1) from a narrower q: smoothed weights are closer on average."""
+        raw_error, smooth_error = [], []
+        for seed in range(60):
+            x = np.random.default_rng(seed).normal(scale=0.6, size=400)
+            log_ratio = stats.norm.logpdf(x) - stats.norm.logpdf(x, scale=0.6)
+            raw = np.exp(log_ratio) / np.exp(log_ratio).sum()
+            raw_error.append((raw @ x**2 - 1) ** 2)
+            smooth_error.append((smooth(log_ratio).weights @ x**2 - 1) ** 2)
+        assert np.mean(smooth_error) < 1.05 * np.mean(raw_error)
