@@ -78,7 +78,7 @@ class Exact:
         value = q @ difference
         return value, self.gamma.T @ (q * (difference - value))
 
-    def smallest_divergence(self, n_starts=25, seed=0):
+    def smallest_divergence(self, n_starts=12, seed=0):
         """The best of many exact optimisations, most of them from modes of the posterior."""
         rng = np.random.default_rng(seed)
         p = np.clip(self.inclusion, 1e-6, 1 - 1e-6)

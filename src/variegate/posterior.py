@@ -182,7 +182,7 @@ class Posterior:
         excluded = np.union1d(self.excluded, self.positions(exclude, "exclude"))
         both = np.intersect1d(included, excluded)
         if len(both):
-            raise ValueError(f"Feature {self._labels(both)[0]!r} cannot be both included and excluded.")
+            raise ValueError(f"Feature {self._labels(both).tolist()[0]!r} cannot be both included and excluded.")
         if self.target.size is not None and len(included) > self.target.size:
             raise ValueError(f"Sets have {self.target.size} features; {len(included)} cannot be included.")
         return replace(self, included=included, excluded=excluded)

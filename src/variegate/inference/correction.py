@@ -32,8 +32,10 @@ class GainCorrection:
 
     @classmethod
     def for_target(cls, target: Target) -> Self | None:
-        """A correction where there is something to correct."""
-        return None if target.exact_gains or not target.has_gains else cls(np.zeros(target.n_features))
+        """A correction where there is something to correct: approximate gains, free size."""
+        if target.exact_gains or not target.has_gains or target.size is not None:
+            return None
+        return cls(np.zeros(target.n_features))
 
     @property
     def error(self) -> Float64Array:

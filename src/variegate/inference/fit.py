@@ -12,7 +12,7 @@ from ..dpp.sets import IntArray
 from .fixed_form import fixed_form
 from .hyperparameters import learn_size, learn_slab_precision
 from .proposal import propose
-from .rao_blackwell import Callback, Point, fixed_point, natural_gradient
+from .rao_blackwell import FEW_FEATURES, Callback, Point, fixed_point, natural_gradient
 from .starts import best_set, flat_start, later_starts, start_at
 from .target import Float64Array, Target
 
@@ -31,7 +31,7 @@ class Settings:
 
     solver: Literal["rao_blackwell", "fixed_form"] = "rao_blackwell"
     n_starts: int = 4
-    n_sets: int | None = None  # sets an iteration of stage B; None: 32 to 512, by how dear they are
+    n_sets: int | None = None  # sets an iteration of stage B; None: 32 to 256, by how dear they are
     max_iter: int = 60
     tol: float = 0.005
     learn_size: bool = True
@@ -121,9 +121,10 @@ class _Search:
         for theta in later_starts(self.target, self.mode, others, self.rng) if others else []:
             reached.append(self._fixed_point(theta, hopeless=level(self.points[-1]) - HOPELESS))
             self.points.append(max(reached, key=level))
-        best = max(level(point) for point in reached)
-        close = sorted((p for p in reached if level(p) >= best - 3 * error(p)), key=level)[-2:]
-        self._refine(close)
+        # where features are few stage B is cheap, and every start worth trying
+        few = self.target.n_features <= FEW_FEATURES
+        best = max(level(point) for point in reached) - (HOPELESS if few else 0.0)
+        self._refine(sorted((p for p in reached if level(p) >= best - 3 * error(p)), key=level)[-4 if few else -2 :])
 
     def _printed(self, theta: Float64Array) -> None:
         self.points.append(
@@ -149,7 +150,7 @@ class _Search:
         """Sets an iteration of stage B."""
         least = 64 if self.target.exact_gains else 32  # expectation propagation is dear
         few = least * np.sqrt(1000 / max(self.target.n_features, 1))
-        return self.settings.n_sets or int(np.clip(few, least, 512))
+        return self.settings.n_sets or int(np.clip(few, least, 256))
 
     def _fixed_point(self, theta: Float64Array, max_iter: int = 12, hopeless: float = -np.inf) -> Point:
         n = max(self.n_sets // 4, 2)
@@ -179,6 +180,9 @@ class _Search:
         found = natural_gradient(
             self.target, point, self.rng, n_sets=n_sets, max_iter=s.max_iter, tol=s.tol, callback=self.callback
         )
+        # the gradient's noise may cost more than it brings: then stage A's point stands
+        if len(point.elbo) and level(found) < level(point) - 3 * (error(found) + error(point)):
+            return point._replace(converged=found.converged)
         return joined(point, found)
 
     def _refine(self, close: list[Point]) -> None:

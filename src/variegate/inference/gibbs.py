@@ -56,6 +56,7 @@ def _state(target: Target, S: IntArray) -> _State:
     present = expit(log_odds)
     attention = np.log(present + UNIFORM_SHARE / target.n_features)
     log_rate = attention - log_expit(np.where(batch.members[0], log_odds, -log_odds))
+    log_rate[log_odds == -np.inf] = -np.inf  # a copy of a member: under a DPP prior it can never come in
     return _State(S, target.log_joint(S), present, log_rate)
 
 

@@ -44,20 +44,28 @@ class Point(NamedTuple):
     converged: bool
 
 
-def look(
+def look(target: Target, proposal: Proposal, theta: Float64Array, n: int, rng: np.random.Generator) -> Statistics:
+    """Draw n sets from q_θ and see what their flips say."""
+    sets = proposal.draw(n, rng)
+    if target.size is not None:
+        return fixed_size_statistics(target, theta, sets, rng)
+    return free_statistics(target, theta, sets, rng)
+
+
+def look_closely(
     target: Target,
     proposal: Proposal,
     theta: Float64Array,
     n: int,
     rng: np.random.Generator,
-    correction: GainCorrection | None = None,
+    correction: GainCorrection | None,
 ) -> Statistics:
-    """Draw n sets from q_θ and see what they say."""
-    sets = proposal.draw(n, rng)
-    if not target.has_gains:
-        return plain_statistics(target, theta, sets)
-    statistics = free_statistics if target.size is None else fixed_size_statistics
-    return statistics(target, theta, sets, rng, correction)
+    """The same without the bias of approximate gains: corrected, or, with a fixed size, without gains."""
+    if target.has_gains and (target.exact_gains or target.size is None):
+        if correction is None:
+            return look(target, proposal, theta, n, rng)
+        return free_statistics(target, theta, proposal.draw(n, rng), rng, correction)
+    return plain_statistics(target, theta, proposal.draw(n, rng))
 
 
 def elbo_of(target: Target, proposal: Proposal, h: Float64Array) -> tuple[float, float]:
@@ -144,7 +152,7 @@ def natural_gradient(
     converged = False
     for iteration in range(max_iter):
         proposal = propose(target, theta, inclusion if seen else None)
-        found = look(target, proposal, theta, n_sets, rng, correction)
+        found = look_closely(target, proposal, theta, n_sets, rng, correction)
         seen = True
         trace.append(elbo_of(target, proposal, found.h))
         inclusion = found.inclusion

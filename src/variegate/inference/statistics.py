@@ -72,11 +72,7 @@ def _covariance(a: Float64Array, b: Float64Array) -> Float64Array:
 
 
 def fixed_size_statistics(
-    target: Target,
-    theta: Float64Array,
-    sets: Sequence[IntArray],
-    rng: np.random.Generator,
-    correction: GainCorrection | None = None,
+    target: Target, theta: Float64Array, sets: Sequence[IntArray], rng: np.random.Generator
 ) -> Statistics:
     """Statistics for sets of k features: one member at a time is replaced by every other feature.
 
@@ -87,9 +83,6 @@ def fixed_size_statistics(
     h_rest, change = log_ratio(target, theta, batch)
     log_q = np.where(batch.members, -np.inf, theta + (batch.volume_gains if target.family_has_volume else 0.0))
     q = np.exp(log_q - logsumexp(log_q, axis=1, keepdims=True))
-    if correction is not None:
-        correction.learn(target, rests, batch, q * (1 - q), rng)
-        change = change + correction.error
     mean_change = (q * change).sum(axis=1)
     h = h_rest + mean_change
     k = len(sets[0])
