@@ -78,6 +78,23 @@ def test_qualities_beyond_the_range_of_doubles():
     np.testing.assert_allclose(IndependentSets(theta).inclusion_prob(), [1, 0, 1, 0.5], atol=1e-12)
 
 
+def test_an_impossible_item_of_any_quality():
+    # e^{θ/2} overflows and must not meet the zero row
+    q = LowRankDPP([[0.0, 0.0], [1.0, 0.0]], [1500.0, 0.0])
+    assert q.log_normalizer == pytest.approx(np.log(2))
+    np.testing.assert_allclose(q.inclusion_prob(), [0, 0.5], atol=1e-15)
+    copies = LowRankDPP([[1.0, 0], [2, 0], [0, 1]], [2000.0, 2000, 0])
+    np.testing.assert_allclose(copies.condition(include=[0]).inclusion_prob(), [0, 0.5], atol=1e-15)
+
+
+@pytest.mark.parametrize("exponent", [-310, 300])
+def test_quality_and_length_that_only_together_are_moderate(exponent):
+    theta = -2 * exponent * np.log(10) + np.array([0.0, 1.0, 20.0])
+    q = LowRankDPP(np.eye(3) * float(f"1e{exponent}"), theta)
+    np.testing.assert_allclose(q.inclusion_prob(), 1 / (1 + np.exp([0.0, -1, -20])), rtol=1e-9)
+    assert all(2 in S for S in q.sample(5, 0))
+
+
 def test_many_large_rows_are_peeled_together():
     rng = np.random.default_rng(0)
     phi = rng.normal(size=(400, 30))

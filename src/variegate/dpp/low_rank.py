@@ -139,15 +139,7 @@ class LowRankDPP:
 
     def _log_weight(self, S: IntArray) -> float:
         """θ(S) + log det([ΦΦᵀ]_S)."""
-        if len(S) == 0:
-            return 0.0
-        if len(S) > self.phi.shape[1]:
-            return -np.inf
-        units = unit_rows(self.phi[S], self._log_norms[S])
-        diagonal = np.abs(np.diag(linalg.qr(units.T, mode="r", pivoting=True)[0]))
-        if diagonal.min() < SPAN_TOLERANCE:
-            return -np.inf
-        return float((self.theta[S] + 2 * self._log_norms[S]).sum() + 2 * np.log(diagonal).sum())
+        return self._rows.log_weight(S)
 
     def inclusion_prob(self) -> Float64Array:
         """P(m ∈ S) = K_mm for every item, shape (M,). O(Md²)."""
