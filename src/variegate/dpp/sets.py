@@ -78,7 +78,7 @@ def as_items(items: npt.ArrayLike | None, n_items: int) -> npt.NDArray[Any]:
 def as_size(k: int, largest: int, what: str) -> int:
     """A set size between 0 and `largest`; `what` says in the error why it cannot be larger."""
     try:
-        size = operator.index(k)
+        size = int(operator.index(k))  # True is an index too, but no number for numba
     except TypeError:
         raise ValueError(f"The size must be a whole number, got {k!r}.") from None
     if not 0 <= size <= largest:
@@ -89,7 +89,7 @@ def as_size(k: int, largest: int, what: str) -> int:
 def as_count(n: int) -> int:
     """A number of sets to draw, zero or more."""
     try:
-        count = operator.index(n)
+        count = int(operator.index(n))
     except TypeError:
         raise ValueError(f"The number of sets must be a whole number, got {n!r}.") from None
     if count < 0:
