@@ -63,3 +63,17 @@ def test_whole_numbers_of_every_type(q, one):
 @pytest.mark.parametrize("q", BOTH)
 def test_expected_sizes_near_the_ends(q, size):
     assert q.rescaled(size).expected_size == pytest.approx(size, rel=1e-9)
+
+
+def test_python_sets_are_sets():
+    for q in BOTH:
+        assert q.log_prob({3, 1}) == q.log_prob([1, 3])
+        assert q.log_prob(set()) == q.log_prob([])
+
+
+def test_labels_are_copied_and_frozen():
+    labels = np.arange(3)
+    q = IndependentSets(np.zeros(3), items=labels)
+    labels[0] = 99
+    assert q.items.tolist() == [0, 1, 2]
+    assert not q.items.flags.writeable

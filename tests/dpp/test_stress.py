@@ -3,6 +3,7 @@
 import mpmath
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.special import logsumexp
 
 from oracle import enumerate_dpp, g_test
@@ -109,6 +110,13 @@ def test_nearly_equal_rows_against_exact_arithmetic():
     check_against(phi, np.array([40.0, 41.0, 39.0]))
 
 
+@pytest.mark.parametrize("apart", [0.5e-12, 1.1e-12, 3e-12, 1e-11])
+@pytest.mark.parametrize("theta", [60.0, 70.0, 90.0])
+def test_no_probability_above_one_at_the_tolerance_of_spans(apart, theta):
+    q = LowRankDPP([[1.0, 0.0], [1.0, apart]], [theta, theta])
+    assert all(q.log_prob(S) <= 0 for S in ([], [0], [1], [0, 1]))
+
+
 class TestNothingToChooseFrom:
     @pytest.mark.parametrize(
         "q",
@@ -170,6 +178,10 @@ BAD = [
     (lambda: LowRankDPP(np.eye(2), [0, 0]).condition([0], [0]), "both included and excluded"),
     (lambda: LowRankDPP(np.ones((2, 2)), [0, 0]).condition([0, 1]), "never occur together"),
     (lambda: LowRankDPP(np.eye(2), [0, 0]).covariance_matvec([1, 2, 3]), "one entry per item"),
+    (lambda: LowRankDPP(np.eye(2) * 1j, [0, 0]), "phi must be real"),
+    (lambda: LowRankDPP(sparse.eye_array(2), [0, 0]), "toarray"),
+    (lambda: LowRankDPP(np.eye(2), [0, 0]).marginal_kernel([[0, 1]]), "rows must be one-dimensional"),
+    (lambda: IndependentSets([0, 0]).marginal_kernel([0], [[0, 1]]), "cols must be one-dimensional"),
     (lambda: LowRankDPP(np.eye(2), [0, 0]).marginal_kernel([5]), "positions from 0 to 1"),
 ]
 

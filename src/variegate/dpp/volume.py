@@ -74,7 +74,7 @@ class Volume:
     def _factor(self, S: IntArray, cosines: Float64Array) -> Float64Array | None:
         """Lower triangle C with CCᵀ = cosines + nugget; None for dependent rows."""
         if self.nugget:
-            return np.linalg.cholesky(cosines + self.nugget * np.eye(len(S)))
+            return np.asarray(np.linalg.cholesky(cosines + self.nugget * np.eye(len(S))), dtype=np.float64)
         C, failed = linalg.lapack.dpotrf(cosines, lower=1, clean=1)
         if not failed and C.diagonal().min() ** 2 > CANCELLED:
             return np.asarray(C)
