@@ -88,7 +88,9 @@ def peel(units: Float64Array, log_diagonal: Float64Array) -> Peeled:
     bases, scales, parts = [np.empty((d, 0))], [np.empty(0)], [np.empty((len(units), 0))]
     while True:
         length = np.linalg.norm(residual, axis=1)
-        inside = length < SPAN_TOLERANCE
+        known = np.hstack(bases)
+        # once the basis is complete, what is left is rounding
+        inside = (length < SPAN_TOLERANCE) | (known.shape[1] >= d)
         residual[inside] = 0.0
         remaining = np.where(inside, -np.inf, log_diagonal + 2 * np.log(np.where(inside, 1.0, length)))
         top = remaining.max(initial=-np.inf)
@@ -97,8 +99,7 @@ def peel(units: Float64Array, log_diagonal: Float64Array) -> Peeled:
         # a row inside the span has no remaining part, however large e^{log_diagonal} is
         weight = np.exp(np.where(inside, 0.0, log_diagonal - top) / 2) * ~inside
         directions = dominant_directions(residual * weight[:, None])
-        known = np.hstack(bases)
-        directions = np.linalg.qr(directions - known @ (known.T @ directions))[0]
+        directions = np.linalg.qr(directions - known @ (known.T @ directions))[0][:, : d - known.shape[1]]
         along = residual @ directions
         residual -= along @ directions.T
         parts.append(along * weight[:, None])
