@@ -13,13 +13,15 @@ PYTEST_ARGS ?=
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
-$(VENV)/bin/python:
+# a stamp after the last step: set-up that was interrupted starts again
+$(VENV)/.uv:
 	@$(PYTHON) -c 'import sys; sys.exit("variegate needs Python 3.11 or newer, this is " + sys.version.split()[0] \
 	  + ". Try: make PYTHON=python3.11") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@touch $@
 
-$(VENV)/.dev: $(VENV)/bin/python pyproject.toml
+$(VENV)/.dev: $(VENV)/.uv pyproject.toml
 	$(INSTALL) -e ".[dev]"
 	@touch $@
 

@@ -6,6 +6,7 @@ import pytest
 from dpp_problems import NAMES, problem
 from oracle import enumerate_dpp
 from variegate import LowRankDPP
+from variegate.dpp import maximise
 
 
 def neighbours(S, n_items, keep_size):
@@ -52,3 +53,44 @@ def test_exchange_mends_what_greedy_gets_wrong():
 def test_only_one_of_many_copies():
     q = LowRankDPP(np.ones((50, 3)), np.linspace(0, 100, 50))
     assert q.map().tolist() == [49]
+
+
+def groups_of_near_copies(noise):
+    rng = np.random.default_rng(2)
+    return np.repeat(rng.normal(size=(3, 6)), 5, axis=0) + noise * rng.normal(size=(15, 6))
+
+
+@pytest.mark.parametrize("theta", [0.0, 60.0])
+@pytest.mark.parametrize("noise", [1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12])
+def test_exchange_ends_among_near_copies(noise, theta):
+    # gains are rounded there: the search used to go back and forth between two sets for ever
+    q = LowRankDPP(groups_of_near_copies(noise), np.full(15, theta))
+    for size in (None, 2, 3, 4, 5):
+        try:
+            S = q.map(size)
+        except ValueError:
+            assert noise <= 1e-11  # at the tolerance there may be no such set
+            continue
+        best = q.log_prob(S)
+        assert best > -np.inf
+        if noise >= 1e-10:  # below, neighbours are compared to less than five digits
+            assert all(q.log_prob(T) <= best + 1e-4 for T in neighbours(S, 15, size is not None))
+
+
+@pytest.mark.parametrize("theta", [0.0, 60.0])
+def test_copies_inside_the_span_are_checked_together(monkeypatch, theta):
+    # one step for each copy made growth quadratic in their number
+    products, residuals = [], maximise._residuals
+
+    def counted(rows, items, basis):
+        products.append(len(items))
+        return residuals(rows, items, basis)
+
+    monkeypatch.setattr(maximise, "_residuals", counted)
+    q = LowRankDPP(np.ones((5000, 2)), np.full(5000, theta))
+    assert len(q.map()) == 1
+    assert len(products) <= 3
+    with pytest.raises(ValueError, match="at most 1, got 2"):
+        q.map(2)
+    assert len(products) <= 6
+    assert sum(products) <= 4 * 5000

@@ -50,10 +50,19 @@ def test_more_than_one_block_of_items():
 
 
 def test_sizes_follow_the_poisson_binomial_law(dpp):
-    q, _ = dpp
+    q, oracle = dpp
     sizes = np.bincount([len(S) for S in q.sample(N, 1)], minlength=5)
+    law = np.bincount(oracle.sizes, weights=oracle.prob)[:5]
+    assert g_test_counts(sizes, law) > FAIR
     mu = np.linalg.eigvalsh(q.marginal_kernel(np.arange(6)))[2:]
-    assert g_test_counts(sizes, size_table(mu, 4)[-1]) > FAIR
+    np.testing.assert_allclose(size_table(mu, 4)[-1], law, rtol=1e-9)
+
+
+def test_conditioned_draws(dpp):
+    q, oracle = dpp
+    given = q.condition(include=[1], exclude=[4])
+    prob, _ = oracle.where(oracle.gamma[:, 1] & ~oracle.gamma[:, 4])
+    assert g_test([np.sort([1, *given.items[S]]) for S in given.sample(N, 3)], oracle, prob) > FAIR
 
 
 def test_pairs_repel_by_the_squared_kernel(dpp):

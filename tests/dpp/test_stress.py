@@ -3,10 +3,12 @@
 import mpmath
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.special import logsumexp
 
 from oracle import enumerate_dpp, g_test
 from variegate import IndependentSets, LowRankDPP
+from variegate.dpp import balance
 
 
 def check_against(phi, theta):
@@ -23,7 +25,10 @@ def check_against(phi, theta):
         prob, _ = oracle.where(at_k)
         np.testing.assert_allclose(q.inclusion_prob_fixed_size(k), prob @ oracle.gamma, rtol=1e-7, atol=1e-9)
         assert q.log_normalizer_fixed_size(k) == pytest.approx(logsumexp(log_weights[at_k]), rel=1e-9, abs=1e-8)
-        assert q.log_prob(q.map(k)) + q.log_normalizer >= log_weights[at_k].max() - 40  # a set of that size exists
+        found = q.map(k)
+        weight = {tuple(S): w for S, w in zip(map(np.ndarray.tolist, oracle.sets), log_weights, strict=True)}
+        swaps = [sorted({*found, i} - {j}) for j in found.tolist() for i in set(range(len(theta))) - {*found.tolist()}]
+        assert weight[tuple(found.tolist())] >= max((weight[tuple(S)] for S in swaps), default=-np.inf) - 1e-6
     assert g_test(q.sample(2000, 0), oracle) > 1e-4
     return q, oracle
 
@@ -78,6 +83,23 @@ def test_qualities_beyond_the_range_of_doubles():
     np.testing.assert_allclose(IndependentSets(theta).inclusion_prob(), [1, 0, 1, 0.5], atol=1e-12)
 
 
+def test_an_impossible_item_of_any_quality():
+    # e^{θ/2} overflows and must not meet the zero row
+    q = LowRankDPP([[0.0, 0.0], [1.0, 0.0]], [1500.0, 0.0])
+    assert q.log_normalizer == pytest.approx(np.log(2))
+    np.testing.assert_allclose(q.inclusion_prob(), [0, 0.5], atol=1e-15)
+    copies = LowRankDPP([[1.0, 0], [2, 0], [0, 1]], [2000.0, 2000, 0])
+    np.testing.assert_allclose(copies.condition(include=[0]).inclusion_prob(), [0, 0.5], atol=1e-15)
+
+
+@pytest.mark.parametrize("exponent", [-310, 300])
+def test_quality_and_length_that_only_together_are_moderate(exponent):
+    theta = -2 * exponent * np.log(10) + np.array([0.0, 1.0, 20.0])
+    q = LowRankDPP(np.eye(3) * float(f"1e{exponent}"), theta)
+    np.testing.assert_allclose(q.inclusion_prob(), 1 / (1 + np.exp([0.0, -1, -20])), rtol=1e-9)
+    assert all(2 in S for S in q.sample(5, 0))
+
+
 def test_many_large_rows_are_peeled_together():
     rng = np.random.default_rng(0)
     phi = rng.normal(size=(400, 30))
@@ -87,9 +109,25 @@ def test_many_large_rows_are_peeled_together():
     assert all(len(S) == 30 for S in q.sample(3, 0))
 
 
+def test_peeling_ends_where_rounding_looks_like_a_direction(monkeypatch):
+    # dependent rows whose residuals never get below the tolerance: there are still no more than d directions
+    monkeypatch.setattr(balance, "SPAN_TOLERANCE", 1e-18)
+    rng = np.random.default_rng(0)
+    q = LowRankDPP(rng.normal(size=(40, 5)), rng.uniform(50, 400, size=40))
+    assert q._numerics.factor.peeled.basis.shape == (5, 5)
+    assert q.expected_size == pytest.approx(5)
+
+
 def test_nearly_equal_rows_against_exact_arithmetic():
     phi = np.array([[1.0, 0.0], [1.0, 1e-7], [1.0, 2e-7]])
     check_against(phi, np.array([40.0, 41.0, 39.0]))
+
+
+@pytest.mark.parametrize("apart", [0.5e-12, 1.1e-12, 3e-12, 1e-11])
+@pytest.mark.parametrize("theta", [60.0, 70.0, 90.0])
+def test_no_probability_above_one_at_the_tolerance_of_spans(apart, theta):
+    q = LowRankDPP([[1.0, 0.0], [1.0, apart]], [theta, theta])
+    assert all(q.log_prob(S) <= 0 for S in ([], [0], [1], [0, 1]))
 
 
 class TestNothingToChooseFrom:
@@ -153,6 +191,10 @@ BAD = [
     (lambda: LowRankDPP(np.eye(2), [0, 0]).condition([0], [0]), "both included and excluded"),
     (lambda: LowRankDPP(np.ones((2, 2)), [0, 0]).condition([0, 1]), "never occur together"),
     (lambda: LowRankDPP(np.eye(2), [0, 0]).covariance_matvec([1, 2, 3]), "one entry per item"),
+    (lambda: LowRankDPP(np.eye(2) * 1j, [0, 0]), "phi must be real"),
+    (lambda: LowRankDPP(sparse.eye_array(2), [0, 0]), "toarray"),
+    (lambda: LowRankDPP(np.eye(2), [0, 0]).marginal_kernel([[0, 1]]), "rows must be one-dimensional"),
+    (lambda: IndependentSets([0, 0]).marginal_kernel([0], [[0, 1]]), "cols must be one-dimensional"),
     (lambda: LowRankDPP(np.eye(2), [0, 0]).marginal_kernel([5]), "positions from 0 to 1"),
 ]
 

@@ -29,6 +29,10 @@ SPAN_TOLERANCE = 1e-12
 MODERATE = np.log(1e3)
 # Directions peeled in one round differ in size by at most this factor.
 LEVEL = 1e-2
+# e^{θ/2} is a normal double for |θ| below this.
+LARGEST_EXPONENT = 1400.0
+# Below this share of a row's squared length, subtraction has lost it and the residual is formed instead.
+CANCELLED = 1e-8
 
 
 def log_row_norms(phi: FloatArray) -> Float64Array:
@@ -84,7 +88,9 @@ def peel(units: Float64Array, log_diagonal: Float64Array) -> Peeled:
     bases, scales, parts = [np.empty((d, 0))], [np.empty(0)], [np.empty((len(units), 0))]
     while True:
         length = np.linalg.norm(residual, axis=1)
-        inside = length < SPAN_TOLERANCE
+        known = np.hstack(bases)
+        # once the basis is complete, what is left is rounding
+        inside = (length < SPAN_TOLERANCE) | (known.shape[1] >= d)
         residual[inside] = 0.0
         remaining = np.where(inside, -np.inf, log_diagonal + 2 * np.log(np.where(inside, 1.0, length)))
         top = remaining.max(initial=-np.inf)
@@ -93,8 +99,7 @@ def peel(units: Float64Array, log_diagonal: Float64Array) -> Peeled:
         # a row inside the span has no remaining part, however large e^{log_diagonal} is
         weight = np.exp(np.where(inside, 0.0, log_diagonal - top) / 2) * ~inside
         directions = dominant_directions(residual * weight[:, None])
-        known = np.hstack(bases)
-        directions = np.linalg.qr(directions - known @ (known.T @ directions))[0]
+        directions = np.linalg.qr(directions - known @ (known.T @ directions))[0][:, : d - known.shape[1]]
         along = residual @ directions
         residual -= along @ directions.T
         parts.append(along * weight[:, None])
@@ -166,9 +171,14 @@ class BalancedFactor:
 
     def _scaled(self, rows: slice | npt.NDArray[np.int64]) -> Float64Array:
         """Rows of B, with zeros for the large rows: those are filled in from `peeled`."""
-        moderate = self.theta[rows] + 2 * self.log_norms[rows] <= MODERATE
-        quality = np.exp(self.theta[rows] / 2, where=moderate, out=np.zeros(moderate.shape))
-        return np.asarray(self.phi[rows] * quality[:, None], dtype=np.float64)
+        theta, log_norms = self.theta[rows], self.log_norms[rows]
+        moderate = (theta + 2 * log_norms <= MODERATE) & (log_norms > -np.inf)
+        if np.abs(theta).max(initial=0.0) < LARGEST_EXPONENT:
+            quality = np.exp(theta / 2, where=moderate, out=np.zeros(moderate.shape))
+            return np.asarray(self.phi[rows] * quality[:, None], dtype=np.float64)
+        # e^{θ/2} alone overflows, times a tiny row it need not
+        length = np.exp(theta / 2 + log_norms, where=moderate, out=np.zeros(moderate.shape))
+        return unit_rows(self.phi[rows], log_norms) * length[:, None]
 
     def rows(self, rows: slice | npt.NDArray[np.int64]) -> Float64Array:
         """Rows of W."""

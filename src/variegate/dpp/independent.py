@@ -35,6 +35,10 @@ class IndependentSets:
         object.__setattr__(self, "theta", as_theta(theta))
         object.__setattr__(self, "items", as_items(items, len(self.theta)))
 
+    def __reduce__(self) -> tuple[type[Self], tuple[Float64Array, npt.NDArray[Any]]]:
+        """Pickling leaves out what can be computed again."""
+        return type(self), (self.theta, self.items)
+
     def __repr__(self) -> str:
         return f"IndependentSets(n_items={self.n_items})"
 
@@ -87,21 +91,25 @@ class IndependentSets:
 
     def sample_fixed_size(self, k: int, n: int, rng: np.random.Generator | int) -> list[IntArray]:
         """Draw n sets of exactly k items. O(Mk) memory."""
-        n, rng = as_count(n), np.random.default_rng(rng)
+        n, rng, k = as_count(n), np.random.default_rng(rng), self._as_size(k)
         mu = self._centred_on(k)[0].inclusion_prob()
         return list(poisson_binomial.draw_given_size(mu, k, rng.random((n, self.n_items))))
 
     def inclusion_prob_fixed_size(self, k: int) -> Float64Array:
         """P(m ∈ S | |S| = k), shape (M,). O(Mk)."""
+        k = self._as_size(k)
         return poisson_binomial.success_prob_given_size(self._centred_on(k)[0].inclusion_prob(), k)
 
     def log_normalizer_fixed_size(self, k: int) -> float:
         """Log Σ_{|S|=k} e^{θ(S)}."""
+        k = self._as_size(k)
         centred, shift = self._centred_on(k)
         return centred.log_normalizer + poisson_binomial.log_size_prob(centred.inclusion_prob(), k) - k * shift
 
+    def _as_size(self, k: int) -> int:
+        return as_size(k, self.n_items, "the number of items")
+
     def _centred_on(self, k: int) -> tuple[Self, float]:
-        k = as_size(k, self.n_items, "the number of items")
         if k == 0:
             return self, 0.0
         shift = poisson_binomial.shift_for_size(self.theta, min(float(k), self.n_items - 0.5))
@@ -126,5 +134,5 @@ class IndependentSets:
         """The most probable set, of the given size if one is given."""
         if size is None:
             return np.flatnonzero(self.theta > 0)
-        size = as_size(size, self.n_items, "the number of items")
+        size = self._as_size(size)
         return np.sort(np.argsort(-self.theta, kind="stable")[:size])

@@ -26,6 +26,9 @@ from .sets import (
     split_items,
 )
 
+# Decompositions of fixed sizes kept for each object; each may hold as much memory as Φ.
+KEPT_SIZES = 2
+
 
 class _SizeOutOfReach(ValueError):
     """No constant added to θ gives the size."""
@@ -64,7 +67,11 @@ class LowRankDPP:
     items: npt.NDArray[Any]
 
     def __init__(self, phi: npt.ArrayLike, theta: npt.ArrayLike, items: npt.ArrayLike | None = None) -> None:
+        if hasattr(phi, "toarray"):
+            raise ValueError("phi must be a dense matrix (items × features), got a sparse one. Hand in phi.toarray().")
         features = np.asarray(phi)
+        if np.iscomplexobj(features):
+            raise ValueError(f"phi must be real, got {features.dtype}.")
         if features.dtype not in (np.float32, np.float64):
             features = features.astype(np.float64)
         if features.ndim != 2:
@@ -82,6 +89,10 @@ class LowRankDPP:
         object.__setattr__(self, "theta", theta)
         object.__setattr__(self, "items", as_items(items, len(theta)))
         self._log_norms  # noqa: B018 - checks that phi is finite
+
+    def __reduce__(self) -> tuple[type[Self], tuple[FloatArray, Float64Array, npt.NDArray[Any]]]:
+        """Pickling leaves out what can be computed again."""
+        return type(self), (self.phi, self.theta, self.items)
 
     def __repr__(self) -> str:
         return f"LowRankDPP(n_items={self.n_items}, n_dimensions={self.phi.shape[1]})"
@@ -135,19 +146,12 @@ class LowRankDPP:
 
     def log_prob(self, S: npt.ArrayLike) -> float:
         """Log q(S); −inf where the rows of S are dependent. O(d|S|²) after the normalizer."""
-        return self._log_weight(as_index_set(S, self.n_items)) - self.log_normalizer
+        # at the tolerance of spans the normalizer may leave out a set that the weight still counts
+        return min(self._log_weight(as_index_set(S, self.n_items)) - self.log_normalizer, 0.0)
 
     def _log_weight(self, S: IntArray) -> float:
         """θ(S) + log det([ΦΦᵀ]_S)."""
-        if len(S) == 0:
-            return 0.0
-        if len(S) > self.phi.shape[1]:
-            return -np.inf
-        units = unit_rows(self.phi[S], self._log_norms[S])
-        diagonal = np.abs(np.diag(linalg.qr(units.T, mode="r", pivoting=True)[0]))
-        if diagonal.min() < SPAN_TOLERANCE:
-            return -np.inf
-        return float((self.theta[S] + 2 * self._log_norms[S]).sum() + 2 * np.log(diagonal).sum())
+        return self._rows.log_weight(S)
 
     def inclusion_prob(self) -> Float64Array:
         """P(m ∈ S) = K_mm for every item, shape (M,). O(Md²)."""
@@ -167,7 +171,8 @@ class LowRankDPP:
     def covariance_matvec(self, v: npt.ArrayLike) -> Float64Array:
         """Cov(γ)v = (diag(K) − K∘K)v without forming K. O(Md²).
 
-        With K = FFᵀ, (K∘K)v = diag(F (Fᵀ diag(v) F) Fᵀ).
+        With K = FFᵀ, (K∘K)v = diag(F (Fᵀ diag(v) F) Fᵀ). Errors are of the order of 10⁻¹⁶‖v‖, so the variance of
+        an item that is almost surely in, K_mm(1 − K_mm), has no digits left once it is as small as that.
         """
         v = np.asarray(v, dtype=np.float64)
         if v.shape != (self.n_items,):
@@ -188,8 +193,8 @@ class LowRankDPP:
     def sample(self, n: int, rng: np.random.Generator | int) -> list[IntArray]:
         """Draw n sets exactly; each is a sorted array of positions.
 
-        The eigendecomposition, O(Md² + d³), is paid once for the object; then O(M) for each eigenvector that comes
-        into use, and O(k³ log k) a set.
+        The eigendecomposition, O(Md² + d³), is paid once for the object; then O(Md) for each eigenvector that
+        comes into use, and O(k³ log k) a set.
         """
         n, rng = as_count(n), np.random.default_rng(rng)
         picks = rng.random((n, len(self._numerics.spectrum.mu))) < self._numerics.spectrum.mu
@@ -197,53 +202,56 @@ class LowRankDPP:
 
     def sample_fixed_size(self, k: int, n: int, rng: np.random.Generator | int) -> list[IntArray]:
         """Draw n sets of exactly k items (k-DPP). After the decomposition O(dk) and O(k³ log k) a set."""
-        n, rng = as_count(n), np.random.default_rng(rng)
-        scaled = self._centred_on(k)
-        picks = poisson_binomial.draw_given_size(
-            scaled._numerics.spectrum.mu, k, rng.random((n, len(scaled._numerics.spectrum.mu)))
-        )
-        return draw_projections(scaled._numerics.store, list(picks), rng)
+        n, rng, k = as_count(n), np.random.default_rng(rng), self._as_size(k)
+        numerics = self._centred_on(k)[0]._numerics
+        picks = poisson_binomial.draw_given_size(numerics.spectrum.mu, k, rng.random((n, len(numerics.spectrum.mu))))
+        return draw_projections(numerics.store, list(picks), rng)
 
     def inclusion_prob_fixed_size(self, k: int) -> Float64Array:
         """P(m ∈ S | |S| = k) for every item, shape (M,). O(Md²)."""
-        spectrum = (scaled := self._centred_on(k))._numerics.spectrum
-        weight = poisson_binomial.success_prob_given_size(spectrum.mu, k)
+        k = self._as_size(k)
+        numerics = self._centred_on(k)[0]._numerics
+        weight = poisson_binomial.success_prob_given_size(numerics.spectrum.mu, k)
         found = np.empty(self.n_items)
         for block in row_blocks(*self.phi.shape):
-            found[block] = (scaled._numerics.factor.rows(block) @ spectrum.transform) ** 2 @ weight
+            found[block] = (numerics.factor.rows(block) @ numerics.spectrum.transform) ** 2 @ weight
         return np.minimum(found, 1.0)
 
     def log_normalizer_fixed_size(self, k: int) -> float:
         """Log Σ_{|S|=k} e^{θ(S)} det([ΦΦᵀ]_S) = log e_k(λ)."""
-        scaled = self._centred_on(k)
+        k = self._as_size(k)
+        scaled, shift = self._centred_on(k)
         log_size_prob = poisson_binomial.log_size_prob(scaled._numerics.spectrum.mu, k)
-        return scaled.log_normalizer + log_size_prob - k * self._centred[k][1]
+        return scaled.log_normalizer + log_size_prob - k * shift
 
     @cached_property
     def _largest_size(self) -> int:
         """A bound on the rank that costs nothing."""
         return int(min(self.phi.shape[1], np.count_nonzero(self._log_norms > -np.inf)))
 
+    def _as_size(self, k: int) -> int:
+        return as_size(k, self._largest_size, "the number of items and of dimensions of phi that are not zero")
+
     @cached_property
     def _centred(self) -> dict[int, tuple[Self, float]]:
         return {}
 
-    def _centred_on(self, k: int) -> Self:
-        """The same k-DPP (adding a constant to θ leaves it alone) with an expected size at k.
+    def _centred_on(self, k: int) -> tuple[Self, float]:
+        """The same k-DPP with an expected size at k, and the constant added to θ, which a k-DPP is indifferent to.
 
-        There all probabilities of sizes are moderate. The last ones asked for are kept: their decomposition is dear.
+        There all probabilities of sizes are moderate. The last sizes asked for are kept: their decomposition is dear.
+        Threads that share the object may do the same work twice, no more: the dict is replaced, never changed.
         """
-        k = as_size(k, self._largest_size, "the number of items and of dimensions of phi that are not zero")
-        if k not in self._centred:
+        found = self._centred.get(k)
+        if found is None:
             try:
-                centred, shift = (self, 0.0) if k == 0 else self._rescaled(k - 0.5, tolerance=0.1)
+                found = (self, 0.0) if k == 0 else self._rescaled(k - 0.5, tolerance=0.1)
             except _SizeOutOfReach:
                 as_size(k, self.rank, "the rank of phi: larger sets have probability zero")
                 raise
-            if len(self._centred) >= 4:
-                del self._centred[next(iter(self._centred))]
-            self._centred[k] = (centred, shift)
-        return self._centred[k][0]
+        others = [(size, kept) for size, kept in self._centred.items() if size != k]
+        self.__dict__["_centred"] = dict([*others[1 - KEPT_SIZES :], (k, found)])
+        return found
 
     # --- other DPPs from this one -----------------------------------------------------------------------------
 
@@ -315,7 +323,7 @@ class LowRankDPP:
         Greedy growth (Chen et al. 2018), then exchange. O(Mdk), plus O(Mdk) for each exchange.
         """
         if size is not None:
-            size = as_size(size, self._largest_size, "the number of items and of dimensions of phi that are not zero")
+            size = self._as_size(size)
         S = maximise.grow(self._rows, size)
         if size is not None and len(S) < size:
             raise ValueError(

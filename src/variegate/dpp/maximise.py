@@ -5,19 +5,23 @@ matrix-vector product, O(Md), and O(M) memory. Exchange then applies the best si
 none improves the set, O(Mdk) a step.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
-from .balance import SPAN_TOLERANCE, unit_rows
+from .balance import CANCELLED, SPAN_TOLERANCE, unit_rows
 from .sets import FloatArray, IntArray, row_blocks
 
 Float64Array = npt.NDArray[np.float64]
 
 # An exchange has to raise log q(S) by more than this: rounding must not let it go round in circles.
 IMPROVEMENT = 1e-9
+# After this many promises in a row that were not kept, the gains left are rounding.
+REFUSALS = 20
+NOBODY = np.array([-1])
 
 
 class Rows(NamedTuple):
@@ -31,6 +35,17 @@ class Rows(NamedTuple):
         """Rows of Φ at unit length."""
         return unit_rows(self.phi[rows], self.log_norms[rows])
 
+    def log_weight(self, S: IntArray) -> float:
+        """θ(S) + log det([ΦΦᵀ]_S); −inf for dependent rows. O(d|S|²)."""
+        if len(S) == 0:
+            return 0.0
+        if len(S) > self.phi.shape[1]:
+            return -np.inf
+        diagonal = np.abs(np.diag(linalg.qr(self.units(S).T, mode="r", pivoting=True)[0]))
+        if diagonal.min() < SPAN_TOLERANCE:
+            return -np.inf
+        return float(self.log_diagonal[S].sum() + 2 * np.log(diagonal).sum())
+
 
 class Move(NamedTuple):
     """Add an item, remove one, or (with both) swap them; `gain` is the change of log q."""
@@ -43,72 +58,98 @@ class Move(NamedTuple):
 def grow(rows: Rows, size: int | None) -> IntArray:
     """Add the item with the largest gain until `size` are in, or while gains are positive."""
     M, d = rows.phi.shape
-    outside = np.ones(M)  # squared part of each unit row outside the span of the set, to rounding
+    outside = np.ones(M)  # squared part of each unit row outside the span of the set
     basis = np.empty((0, d))
     chosen: list[int] = []
-    alive = rows.log_norms > -np.inf
+    alive = rows.log_norms > -np.inf  # false for good once inside the span
     while len(chosen) < (min(M, d) if size is None else size):
-        # subtraction leaves errors of this order: below it the value is an upper bound, checked when it matters
-        bound = np.maximum(outside, 1e-14 * (len(chosen) + 1))
-        gains = np.where(alive, rows.log_diagonal + np.log(bound), -np.inf)
-        item, gain = _best_checked(rows, gains, basis)
-        if item < 0 or (size is None and gain <= 0):
+        item = _best_item(rows, outside, alive, basis, at_least=0.0 if size is None else -np.inf)
+        if item < 0:
             break
         chosen.append(item)
         alive[item] = False
-        direction = _residual(rows, item, basis)
+        direction = _residuals(rows, np.array([item]), basis)[0]
         basis = np.vstack([basis, direction / np.linalg.norm(direction)])
         for block in row_blocks(M, d):
             outside[block] -= (rows.units(block) @ basis[-1]) ** 2
     return np.sort(np.array(chosen, dtype=np.int64))
 
 
-def _residual(rows: Rows, item: int, basis: Float64Array) -> Float64Array:
-    unit: Float64Array = rows.units(np.array([item]))[0]
+def _best_item(
+    rows: Rows, outside: Float64Array, alive: npt.NDArray[np.bool_], basis: Float64Array, at_least: float
+) -> int:
+    """The item with the largest gain if that is above `at_least`, else −1.
+
+    Subtraction leaves errors of 10⁻¹⁴ in `outside`. Where an item below CANCELLED would win, these are formed
+    from the residuals, all in one product, and items inside the span are struck off for good: O(Mdk) however many
+    copies there are.
+    """
+    for checked in (False, True):
+        bound = np.maximum(outside, 0.0 if checked else 1e-14 * (len(basis) + 1))
+        with np.errstate(divide="ignore"):
+            gains = np.where(alive, rows.log_diagonal + np.log(bound), -np.inf)
+        item = int(np.argmax(gains)) if len(gains) else -1
+        if item < 0 or gains[item] <= at_least:
+            return -1
+        if outside[item] > CANCELLED or checked:
+            break
+        doubtful = np.flatnonzero(alive & (outside <= CANCELLED))
+        for block in row_blocks(len(doubtful), rows.phi.shape[1]):
+            residuals = _residuals(rows, doubtful[block], basis)
+            outside[doubtful[block]] = np.einsum("md,md->m", residuals, residuals)
+        alive &= outside >= SPAN_TOLERANCE**2
+    return item
+
+
+def _residuals(rows: Rows, items: IntArray, basis: Float64Array) -> Float64Array:
+    """Parts of unit rows outside the span of the basis."""
+    units = rows.units(items)
     for _ in range(2):  # twice is enough
-        unit = unit - basis.T @ (basis @ unit)
-    return unit
-
-
-def _best_checked(rows: Rows, gains: Float64Array, basis: Float64Array) -> tuple[int, float]:
-    """The best item, with the gain of every candidate recomputed exactly before it is believed."""
-    while True:
-        item = int(np.argmax(gains))
-        if gains[item] == -np.inf:
-            return -1, -np.inf
-        length = np.linalg.norm(_residual(rows, item, basis))
-        exact = rows.log_diagonal[item] + 2 * np.log(length) if length >= SPAN_TOLERANCE else -np.inf
-        if exact >= gains[item] - 1e-6:
-            return item, float(exact)
-        gains[item] = exact
+        units = units - (units @ basis.T) @ basis
+    return units
 
 
 def exchange(rows: Rows, S: IntArray, *, keep_size: bool) -> IntArray:
-    """Apply the best single move until none improves log q(S)."""
-    while True:
-        move = best_move(rows, S, keep_size=keep_size)
+    """Apply the best single move until none improves log q(S).
+
+    Among near-copies gains are rounded, so a move counts only if log q(S), computed afresh, rises by it: the search
+    cannot go round in circles. A move that does not keep its promise is refused, and the next best one tried.
+    """
+    weight = rows.log_weight(S)
+    refused: list[Move] = []
+    while len(refused) < REFUSALS:
+        move = best_move(rows, S, keep_size=keep_size, refused=refused)
         if move.gain <= IMPROVEMENT:
-            return S
-        S = S[move.remove != S]
+            break
+        moved = S[move.remove != S]
         if move.add >= 0:
-            S = np.sort(np.append(S, move.add))
+            moved = np.sort(np.append(moved, move.add))
+        new = rows.log_weight(moved)
+        if new > weight + IMPROVEMENT:
+            S, weight, refused = moved, new, []
+        else:
+            refused.append(move)
+    return S
 
 
-def best_move(rows: Rows, S: IntArray, *, keep_size: bool) -> Move:
-    r"""The best addition, removal or swap of a set of independent rows.
+def best_move(rows: Rows, S: IntArray, *, keep_size: bool, refused: Sequence[Move] = ()) -> Move:
+    r"""The best addition, removal or swap of a set of independent rows, apart from those refused.
 
     With s_i the squared part of row i outside span(S), s_j^- the same for a member j given the others, and
     φ_i = Σ_j A_ij φ_j + rest, a swap of j for i multiplies the determinant by (s_i + A_ij² s_j^-) / s_j^-.
     """
     M, d = rows.phi.shape
-    Q, R = linalg.qr(rows.units(S).T, mode="economic")
+    # pivoted, so that several pairs of near-copies do not multiply their errors in the inverse
+    Q, R, order = linalg.qr(rows.units(S).T, mode="economic", pivoting=True)
+    S = S[order]
     inverse = linalg.solve_triangular(R, np.eye(len(S)))
     member = 1.0 / (inverse**2).sum(axis=1)  # s_j^-
     cost = rows.log_diagonal[S] + np.log(member)
-    best = Move(0.0)
-    if not keep_size and len(S):
-        worst = int(np.argmin(cost))
-        best = Move(-float(cost[worst]), remove=int(S[worst]))
+    moves = [Move(0.0)]
+    if not keep_size:
+        moves += [Move(-float(c), remove=int(j)) for c, j in zip(cost, S, strict=True)]
+    gone = {(move.add, move.remove) for move in refused}
+    best = max((move for move in moves if (move.add, move.remove) not in gone), key=lambda move: move.gain)
     outsider = rows.log_norms > -np.inf
     outsider[S] = False
     for block in row_blocks(M, d):
@@ -116,25 +157,23 @@ def best_move(rows: Rows, S: IntArray, *, keep_size: bool) -> Move:
         along = units @ Q
         apart = ((units - along @ Q.T) ** 2).sum(axis=1)
         apart[apart < SPAN_TOLERANCE**2] = 0.0
-        base = np.where(outsider[block], rows.log_diagonal[block], -np.inf)
-        if not keep_size:
-            best = max(best, _best_addition(base, apart, block.start), key=lambda move: move.gain)
-        if len(S):
-            replaced = apart[:, None] + (along @ inverse.T) ** 2 * member
-            replaced[replaced < SPAN_TOLERANCE**2] = 0.0
-            best = max(best, _best_swap(base, replaced, cost, S, block.start), key=lambda move: move.gain)
+        replaced = apart[:, None] + (along @ inverse.T) ** 2 * member
+        replaced[replaced < SPAN_TOLERANCE**2] = 0.0
+        base = np.where(outsider[block], rows.log_diagonal[block], -np.inf)[:, None]
+        with np.errstate(divide="ignore"):
+            best = max(best, _best_in(base + np.log(replaced) - cost, block, S, gone), key=lambda move: move.gain)
+            if not keep_size:
+                gains = base + np.log(apart)[:, None]
+                best = max(best, _best_in(gains, block, NOBODY, gone), key=lambda move: move.gain)
     return best
 
 
-def _best_addition(base: Float64Array, apart: Float64Array, start: int) -> Move:
-    with np.errstate(divide="ignore"):
-        gains = base + np.log(apart)
-    item = int(np.argmax(gains))
-    return Move(float(gains[item]), add=start + item)
-
-
-def _best_swap(base: Float64Array, replaced: Float64Array, cost: Float64Array, S: IntArray, start: int) -> Move:
-    with np.errstate(divide="ignore"):
-        gains = base[:, None] + np.log(replaced) - cost
+def _best_in(gains: Float64Array, block: slice, leaving: IntArray, gone: set[tuple[int, int]]) -> Move:
+    """The best entry of a table of gains: items of the block that come in × items that leave for them."""
+    for add, remove in gone:
+        if block.start <= add < block.stop:
+            gains[add - block.start, leaving == remove] = -np.inf
+    if gains.size == 0:
+        return Move(-np.inf)
     item, member = np.unravel_index(int(np.argmax(gains)), gains.shape)
-    return Move(float(gains[item, member]), add=start + int(item), remove=int(S[member]))
+    return Move(float(gains[item, member]), add=block.start + int(item), remove=int(leaving[member]))

@@ -71,5 +71,6 @@ def shift_for_size(log_odds: Float64Array, expected_size: float) -> float:
     def excess(c: float) -> float:
         return float(expit(log_odds + c).sum() - expected_size)
 
-    width = float(np.abs(log_odds).max()) + 50.0 + np.log(len(log_odds))
+    reach = abs(np.log(expected_size)) + abs(np.log(len(log_odds) - expected_size))
+    width = float(np.abs(log_odds).max()) + 50.0 + np.log(len(log_odds)) + reach
     return float(brentq(excess, -width, width, xtol=1e-13, rtol=8.9e-16))

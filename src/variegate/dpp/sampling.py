@@ -176,7 +176,7 @@ def _draw_directly(vectors, chosen, basis, row, rng):  # type: ignore[no-untyped
         cumulative[item] = total
     target = rng.random() * total
     item = 0
-    while cumulative[item] <= target:
+    while item < n_items - 1 and cumulative[item] <= target:
         item += 1
     _gather(vectors, chosen, item, row)
     return item

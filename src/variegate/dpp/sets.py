@@ -20,7 +20,7 @@ def as_index_set(S: npt.ArrayLike, n_items: int, name: str = "S") -> IntArray:
     >>> as_index_set([False, True, True], 3)
     array([1, 2])
     """
-    given = np.asarray(S)
+    given = np.asarray(sorted(S) if isinstance(S, set | frozenset) else S)
     if given.ndim != 1:
         raise ValueError(f"{name} must be a one-dimensional set of item positions, got shape {given.shape}.")
     if given.dtype == bool:
@@ -45,6 +45,8 @@ def as_index_set(S: npt.ArrayLike, n_items: int, name: str = "S") -> IntArray:
 def as_positions(positions: npt.ArrayLike, n_items: int, name: str) -> IntArray:
     """Positions in any order, repeats allowed, for blocks of a matrix."""
     found = np.atleast_1d(np.asarray(positions))
+    if found.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional item positions, got shape {found.shape}.")
     if found.dtype == bool:
         return as_index_set(found, n_items, name)
     if found.size:
@@ -68,17 +70,18 @@ def as_theta(theta: npt.ArrayLike) -> npt.NDArray[np.float64]:
 
 
 def as_items(items: npt.ArrayLike | None, n_items: int) -> npt.NDArray[Any]:
-    """Labels of the items; their positions unless given."""
-    found = np.arange(n_items) if items is None else np.asarray(items)
+    """Labels of the items, as a read-only copy; their positions unless given."""
+    found = np.arange(n_items) if items is None else np.array(items)
     if found.shape != (n_items,):
         raise ValueError(f"items must hold {n_items} labels, one per item, got shape {found.shape}.")
+    found.flags.writeable = False
     return found
 
 
 def as_size(k: int, largest: int, what: str) -> int:
     """A set size between 0 and `largest`; `what` says in the error why it cannot be larger."""
     try:
-        size = operator.index(k)
+        size = int(operator.index(k))  # True is an index too, but no number for numba
     except TypeError:
         raise ValueError(f"The size must be a whole number, got {k!r}.") from None
     if not 0 <= size <= largest:
@@ -89,7 +92,7 @@ def as_size(k: int, largest: int, what: str) -> int:
 def as_count(n: int) -> int:
     """A number of sets to draw, zero or more."""
     try:
-        count = operator.index(n)
+        count = int(operator.index(n))
     except TypeError:
         raise ValueError(f"The number of sets must be a whole number, got {n!r}.") from None
     if count < 0:

@@ -7,12 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from .balance import SPAN_TOLERANCE, Float64Array, log_row_norms, unit_rows
+from .balance import CANCELLED, SPAN_TOLERANCE, Float64Array, log_row_norms, unit_rows
 from .gram import GramRows
 from .sets import FloatArray, IntArray, row_blocks
-
-# below this share of a row's squared length, subtraction has lost it and the residual is formed instead
-CANCELLED = 1e-8
 
 
 class VolumeGains(NamedTuple):
