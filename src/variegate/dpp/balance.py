@@ -25,7 +25,8 @@ Float64Array = npt.NDArray[np.float64]
 
 # A row counts as inside the span of others when less than this part of its length sticks out.
 SPAN_TOLERANCE = 1e-12
-# Rows with L_ii above this are peeled: below, BᵀB + I loses at most three digits.
+# Rows with L_ii above this are peeled: below, BᵀB + I loses at most three digits, and one more for every tenfold
+# number of such rows that are all alike.
 MODERATE = np.log(1e3)
 # Directions peeled in one round differ in size by at most this factor.
 LEVEL = 1e-2
@@ -102,6 +103,7 @@ def peel(units: Float64Array, log_diagonal: Float64Array) -> Peeled:
         directions = np.linalg.qr(directions - known @ (known.T @ directions))[0][:, : d - known.shape[1]]
         along = residual @ directions
         residual -= along @ directions.T
+        residual -= (residual @ directions) @ directions.T  # twice is enough
         parts.append(along * weight[:, None])
         bases.append(directions)
         scales.append(np.full(directions.shape[1], top))
@@ -112,10 +114,8 @@ def peel(units: Float64Array, log_diagonal: Float64Array) -> Peeled:
 
 def dominant_directions(rows: Float64Array) -> Float64Array:
     """Right singular vectors (d, h) of the rows whose singular value is within LEVEL of the largest."""
-    n, d = rows.shape
-    if n > d:  # squaring is harmless: only the large half of the spectrum is kept
-        values, vectors = linalg.eigh(rows.T @ rows)
-        return np.asarray(vectors[:, values > LEVEL**2 * values[-1]])
+    if len(rows) > rows.shape[1]:  # squaring instead would blur the directions by eps/LEVEL², above the tolerance
+        rows = linalg.qr(rows, mode="r", check_finite=False)[0][: rows.shape[1]]
     _, values, vectors = linalg.svd(rows, full_matrices=False)
     return np.asarray(vectors[values > LEVEL * values[0]].T)
 
