@@ -1,0 +1,99 @@
+"""From a kernel to Φ: factor, unit rows, names; and items that are similar to none."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+
+from .cholesky import Kernel, pivoted_cholesky
+from .features import Array, SimilarityFeatures, SimilarityWarning, spread_directions, unit_rows
+
+# The tolerance decides the rank up to here; beyond it a user says so, since Φ takes 8 · M · rank bytes.
+_RANK_CAP = 1000
+
+
+def factorise(
+    kernel: Kernel,
+    rank: int | None,
+    tol: float,
+    rng: np.random.Generator,
+    names: Sequence[object] | None = None,
+) -> SimilarityFeatures:
+    """Return Φ with ΦΦᵀ ≈ K for a kernel with unit diagonal, shape (M, d), d ≤ rank.
+
+    With the factor F of `pivoted_cholesky` and its trace error ε, Φ = diag(FFᵀ)^{−½} F: truncation shrinks
+    the most distinct items most, and rows of unit norm undo that. The entries of ΦΦᵀ differ from those of K
+    by at most 3ε on average.
+
+    With `rank=None` the tolerance decides (up to 1,000; a warning says if that does not reach it).
+    An item that the factor missed entirely gets a random direction; one of zero variance a zero row.
+    """
+    M = len(kernel.diagonal())
+    check_rank(rank)
+    factor = pivoted_cholesky(kernel, min(M, rank or _RANK_CAP), tol, rng)
+    if rank is None and factor.trace_error > tol:
+        warnings.warn(
+            f"{_RANK_CAP} similarity features leave a trace error of {factor.trace_error:.1%}, more than the "
+            f"tolerance {tol:.1%}: the items are too distinct for fewer; give rank= or a larger bandwidth",
+            SimilarityWarning,
+            stacklevel=3,
+        )
+    F = factor.F
+    missed = (np.einsum("ij,ij->i", F, F) < 1e-12) & (kernel.diagonal() > 0)
+    if missed.any():
+        F[missed] = spread_directions(max(int(missed.sum()), F.shape[1] + 1), F.shape[1], rng)[: missed.sum()]
+    return SimilarityFeatures(unit_rows(F), names, factor.trace_error)
+
+
+def with_strangers(
+    phi: SimilarityFeatures, known: Array, names: Sequence[object] | None, rng: np.random.Generator
+) -> SimilarityFeatures:
+    """Return Φ for all items, given Φ of the known ones and a mask (M,): the others are similar to none.
+
+    At most a quarter as many strangers as there are columns: each gets a column of its own and is exactly
+    orthogonal to everything. More: random directions, so similarities of about ±1/√d instead of 0.
+    """
+    M, strangers, d = len(known), int((~known).sum()), phi.shape[1]
+    own_axes = strangers <= max(d // 4, 1)
+    full = np.zeros((M, d + strangers if own_axes else d))
+    full[known, :d] = phi
+    if own_axes:
+        full[~known, d:] = np.eye(strangers)
+    else:
+        full[~known] = unit_rows(rng.standard_normal((strangers, d)))
+    return SimilarityFeatures(full, names, phi.trace_error)
+
+
+def check_rank(rank: int | None) -> None:
+    """Refuse a rank that is no positive whole number."""
+    if rank is not None and (isinstance(rank, bool) or not isinstance(rank, int | np.integer) or rank < 1):
+        raise ValueError(f"expected rank to be a positive whole number or None, got {rank!r}")
+
+
+def finite_matrix(values: object, what: str) -> Array:
+    """Return a two-dimensional float array without missing or infinite values, or say what is wrong."""
+    try:
+        array = np.asarray(values)
+        array = array.astype(array.dtype if array.dtype == np.float32 else np.float64, copy=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"expected {what} to be a table of numbers, got values that are not: {error}"
+        ) from None
+    if array.ndim != 2 or 0 in array.shape:
+        raise ValueError(f"expected {what} to be a table with rows and columns, got shape {array.shape}")
+    if not np.isfinite(array).all():
+        row, column = np.argwhere(~np.isfinite(array))[0]
+        raise ValueError(
+            f"expected {what} without missing or infinite values, got {array[row, column]} in row {row}, "
+            f"column {column}; drop or impute it first"
+        )
+    return array
+
+
+def item_names(values: object) -> list[str] | None:
+    """Return the row names of a data frame whose index was set on purpose, else None."""
+    index = getattr(values, "index", None)
+    kind = getattr(index, "inferred_type", None)
+    return [str(name) for name in index] if index is not None and kind == "string" else None
