@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from scipy import sparse
 
 
@@ -135,3 +136,22 @@ def _ignoring_case(nodes: Mapping[str, int]) -> dict[str, int]:
         key = name.casefold()
         found[key] = node if found.get(key, node) == node else -1
     return found
+
+
+def unambiguous(pairs: Iterable[tuple[Any, Any]]) -> dict[str, str]:
+    """Return alias → node for the aliases that mean one node only, blanks left out."""
+    found: dict[str, str] = {}
+    shared = set()
+    for alias, node in pairs:
+        if alias not in ("", "-") and found.setdefault(alias, node) != node:
+            shared.add(alias)
+    return {alias: node for alias, node in found.items() if alias not in shared}
+
+
+def one_spelling(names: pd.Series) -> pd.Series:
+    """Return the names with those that differ in upper and lower case only written alike, as most are."""
+    counts = names.value_counts()
+    spelling: dict[str, str] = {}
+    for name in sorted(counts.index, key=lambda name: (-counts[name], name)):
+        spelling.setdefault(name.casefold(), name)
+    return names.str.casefold().map(spelling)
