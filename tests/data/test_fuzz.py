@@ -24,40 +24,37 @@ from variegate.data import (
     read_table,
 )
 
-FUZZ = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FUZZ = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 # text that looks like a table most of the time reaches deeper than random bytes do
-PIECES = st.sampled_from(
-    [
-        "a",
-        "B",
-        "b",
-        "1",
-        "2.5",
-        "-3",
-        "NA",
-        "",
-        '"',
-        '""',
-        "#",
-        "'",
-        ",",
-        "\t",
-        ";",
-        " ",
-        "|",
-        "\n",
-        "\r\n",
-        "\r",
-    ]
-    + ["1,5", "inf", "1e999", "é", "\ufeff", "\x0b", "\x85", "\u2028", "True", "9" * 400, "source", "target"]
-)
+LETTERS = [
+    "a",
+    "B",
+    "b",
+    "1",
+    "2.5",
+    "-3",
+    "NA",
+    '"',
+    '""',
+    "#",
+    "'",
+    ",",
+    ";",
+    "|",
+    "é",
+    "\ufeff",
+    "9" * 400,
+]
+SPACES = ["", "\t", " ", "\n", "\r\n", "\r", "\x0b", "\x85", "\u2028"]
+PIECES = st.sampled_from([*LETTERS, *SPACES, "1,5", "inf", "1e999", "True", "source", "target"])
 TABLE_LIKE = st.lists(PIECES, max_size=40).map("".join).map(str.encode)
 GRID = st.lists(st.lists(PIECES, min_size=2, max_size=3), min_size=1, max_size=6).map(
     lambda rows: "\n".join(",".join(cells) for cells in rows).encode()
 )
 CONTENT = st.one_of(st.binary(max_size=200), TABLE_LIKE, GRID)
 BIOGRID_HEAD = (
-    b"#BioGRID Interaction ID\tEntrez Gene Interactor A\tEntrez Gene Interactor B\tOfficial Symbol Interactor A\t"
+    b"#BioGRID Interaction ID\tEntrez Gene Interactor A\tEntrez Gene Interactor B\t"
+    b"Official Symbol Interactor A\t"
     b"Official Symbol Interactor B\tSynonyms Interactor A\tSynonyms Interactor B\tExperimental System Type\t"
     b"Organism Interactor A\tOrganism Interactor B\n1\t1\t2\tA\tB\t-\tb|c\tphysical\t9606\t9606\n"
 )
@@ -74,6 +71,14 @@ READERS = {
 }
 
 
+def answer(reader, path):
+    """What the reader returns, or its documented error."""
+    try:
+        return reader(path)
+    except UnreadableInput as error:
+        return error
+
+
 @pytest.mark.parametrize(("reader", "head", "kind"), READERS.values(), ids=READERS)
 @given(content=CONTENT, zipped=st.booleans(), cut=st.integers(0, 30), with_head=st.booleans())
 @FUZZ
@@ -84,11 +89,10 @@ def test_text_readers(tmp_path, reader, head, kind, content, zipped, cut, with_h
     path.write_bytes(content)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
-        try:
-            result = reader(path)
-        except UnreadableInput as error:
-            assert "\n" not in str(error)
-            return
+        result = answer(reader, path)
+    if isinstance(result, UnreadableInput):
+        assert "\n" not in str(result)
+        return
     assert isinstance(result, kind)
     if isinstance(result, Network):
         assert len(set(result.names)) == len(result.names) == result.adjacency.shape[0]
@@ -124,10 +128,8 @@ def whole_files():
 def test_damaged_binary_files(tmp_path, name, content, position, byte, cut):
     path = tmp_path / name
     path.write_bytes(damaged(content, position, byte, cut))
-    try:
-        assert isinstance(read_table(path), Table)
-    except UnreadableInput as error:
-        assert name in str(error)
+    result = answer(read_table, path)
+    assert isinstance(result, Table) or name in str(result)
 
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=6).filter(

@@ -222,8 +222,8 @@ def test_names_that_differ_in_case_only(tmp_path):
     with pytest.warns(DataWarning, match=r"4 names differ .* \(e.g. Tp53 and TP53\)"):
         assert len(read_edges(path).names) == 5
     assert edges_of(read_edges(path, ignore_case=True)) == {
-        ("MDM2", "Tp53"),
-        ("APP", "Tp53"),
+        ("MDM2", "TP53"),
+        ("APP", "TP53"),
         ("APP", "MDM2"),
     }
 

@@ -80,6 +80,7 @@ def parse_text_table(table: TextTable, text_columns: Sequence[int] = (0,)) -> pd
                 converters=dict.fromkeys(text_columns, str.strip),
                 skipinitialspace=True,
                 low_memory=False,
+                float_precision="round_trip",
             )
         except (ValueError, OverflowError, pd.errors.ParserWarning) as error:
             raise UnreadableInput(_complaint(table, str(error))) from None

@@ -102,8 +102,8 @@ def _number_or_text(raw: RawTable, name: str, cells: pd.Series) -> pd.Series:
     numbers = pd.to_numeric(text, errors="coerce").astype(float)
     present = text.notna()
     wrong = present & numbers.isna()
-    if not wrong.any():
-        return numbers
+    if not wrong.any():  # float, since pandas can miss the last digit
+        return text.map(lambda v: np.nan if v is None else float(v)).astype(float)
     row = int(wrong.to_numpy().argmax())
     if _DECIMAL_COMMA.fullmatch(text.iloc[row]):
         raise UnreadableInput(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ _OTHER_FORMATS = {
     b"\xfd7zXZ": "an xz file",
     b"%PDF": "a PDF",
 }
+_BLANK_LINE = re.compile(r"^[ \t]+$", re.MULTILINE)
 _DELIMITERS = "\t,; |"
 csv.field_size_limit(2**31 - 1)  # annotation columns can exceed the default of 128 kB
 
@@ -57,7 +59,7 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def read_text(path: str | Path) -> str:
-    """Return a text file's content as UTF-8 text, without a byte-order mark, all line ends as newlines."""
+    """Return a file's UTF-8 text, without a byte-order mark, line ends as newlines, blank lines empty."""
     content = read_bytes(path)
     for magic, name in _OTHER_FORMATS.items():
         if content.startswith(magic):
@@ -75,7 +77,7 @@ def read_text(path: str | Path) -> str:
             f"{path}, line {line}: expected UTF-8 text, got the byte 0x{content[error.start]:02x}; "
             "save it as UTF-8"
         ) from None
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return _BLANK_LINE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def find_delimiter(path: str | Path, line: str) -> str:
@@ -106,7 +108,7 @@ def records(path: str | Path, text: str, delimiter: str) -> Iterator[Record]:
             raise UnreadableInput(
                 f"{path}, line {reader.line_num}: not a readable record ({error})"
             ) from None
-        if any(cell.strip() for cell in cells):
+        if len(cells) > 1 or (cells and cells[0].strip()):
             yield Record(reader.line_num, cells)
 
 
