@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,16 @@ class Network:
     def degrees(self) -> npt.NDArray[np.intp]:
         """The number of neighbours of each node, shape (n,)."""
         return np.diff(self.adjacency.indptr).astype(np.intp)  # type: ignore[no-any-return]
+
+    def with_aliases(self, aliases: Mapping[str, str]) -> Network:
+        """Return the network with further names of its nodes, which win over the present aliases.
+
+        For features that have symbols in a network of ids: `network.with_aliases({"TP53": "7157"})`.
+        Entries that lead to no node are left out.
+        """
+        known = set(self.names)
+        more = {str(alias): str(name) for alias, name in aliases.items() if str(name) in known}
+        return replace(self, aliases={**self.aliases, **more})
 
     def locate(self, features: Iterable[object]) -> npt.NDArray[np.intp]:
         """Return the node of each feature, −1 for those that are not in the network, shape (M,).
