@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from variegate import datasets, similarity
-from variegate.data import read_network
+from variegate.data import read_network, read_table
 from variegate.screening import screen
 
 
@@ -51,9 +51,7 @@ def papers_genes() -> str:
 
 
 def wide_table() -> str:
-    """A CSV file of 500 samples and 20,000 features."""
-    from variegate.data import read_table
-
+    """Write and read a CSV file of 500 samples and 20,000 features."""
     X = np.random.default_rng(0).standard_normal((500, 20_000)).round(4)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "wide.csv"

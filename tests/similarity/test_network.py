@@ -11,7 +11,7 @@ from scipy.spatial.distance import pdist, squareform
 from variegate import similarity
 from variegate.data import Network, network_from_edges
 from variegate.similarity import SimilarityWarning
-from variegate.similarity.network import choose_hubs, hub_distances
+from variegate.similarity.hubs import breadth_first_steps, choose_hubs, hub_distances
 
 EDGES = [("a", "b"), ("b", "c"), ("b", "d"), ("d", "e"), ("x", "y"), ("e", "b"), ("C", "d")]
 SMALL = network_from_edges([a for a, _ in EDGES], [b for _, b in EDGES], aliases={"beta": "b", "17": "e"})
@@ -29,20 +29,52 @@ def breadth_first(graph, start):
     return steps
 
 
+def all_steps(graph, sources):
+    """Steps (nodes, sources), inf where there is no way."""
+    found = [breadth_first(graph, source) for source in sources]
+    return np.array([[steps.get(node, np.inf) for steps in found] for node in graph.nodes])
+
+
 def test_distances_are_breadth_first_and_unreachable_is_one_further():
     graph = nx.gnm_random_graph(60, 55, seed=1)
     network = Network(tuple(map(str, graph.nodes)), sparse.csr_array(nx.to_scipy_sparse_array(graph)))
     hubs = np.arange(0, 60, 7)
-    expected = np.array([[breadth_first(graph, h).get(v, np.inf) for h in hubs] for v in graph.nodes])
+    expected = all_steps(graph, hubs)
     assert np.isinf(expected).any()
     expected[np.isinf(expected)] = expected[np.isfinite(expected)].max() + 1
     np.testing.assert_array_equal(hub_distances(network, hubs, np.arange(60)), expected)
 
 
+@pytest.mark.parametrize("length", [5, 64, 65, 66, 300])
+def test_long_paths_and_many_sources(length):
+    path = nx.path_graph(length)
+    path.add_node("alone")
+    adjacency = sparse.csr_array(nx.to_scipy_sparse_array(path))
+    sources = np.unique(np.linspace(0, length, min(length, 64)).astype(int))
+    nodes = list(path.nodes)
+    expected = all_steps(path, [nodes[s] for s in sources])
+    np.testing.assert_array_equal(breadth_first_steps(adjacency, sources), expected)
+
+
+def test_a_network_without_edges():
+    adjacency = sparse.csr_array((4, 4))
+    expected = np.full((4, 2), np.inf)
+    expected[[1, 3], [0, 1]] = 0
+    np.testing.assert_array_equal(breadth_first_steps(adjacency, np.array([1, 3])), expected)
+
+
+def test_more_hubs_than_one_word_holds():
+    graph = nx.gnm_random_graph(200, 500, seed=9)
+    network = Network(tuple(map(str, graph.nodes)), sparse.csr_array(nx.to_scipy_sparse_array(graph)))
+    expected = all_steps(graph, range(150))
+    expected[np.isinf(expected)] = expected[np.isfinite(expected)].max() + 1
+    np.testing.assert_array_equal(hub_distances(network, np.arange(150), np.arange(200)), expected)
+
+
 def test_the_kernel_is_the_papers():
     graph = nx.barabasi_albert_graph(80, 2, seed=2)
     hubs = sorted(graph, key=lambda v: (-graph.degree[v], v))[:12]
-    F = np.array([[breadth_first(graph, h)[v] for h in hubs] for v in graph.nodes], dtype=float)
+    F = all_steps(graph, hubs)
     D = squareform(pdist(F))
     K = np.exp(-(D**2) / pdist(F).mean() ** 2)
     phi = similarity.from_network(graph, list(graph.nodes), hubs=12, rank=80)

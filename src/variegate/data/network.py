@@ -80,11 +80,11 @@ def network_from_edges(
     self-loop stays, without neighbours.
     """
     ends = np.concatenate([np.asarray(sources, dtype=object), np.asarray(targets, dtype=object)])
-    names = sorted(set(ends.tolist()))
-    number = {name: i for i, name in enumerate(names)}
-    codes = np.fromiter((number[end] for end in ends), dtype=np.intp, count=len(ends)).reshape(2, -1)
-    kept = {alias: name for alias, name in (aliases or {}).items() if name in number}
-    return Network(tuple(names), symmetric_adjacency(codes[0], codes[1], len(names)), kept)
+    codes, names = pd.factorize(ends, sort=True)
+    a, b = codes.reshape(2, -1)
+    known = set(names)
+    kept = {alias: name for alias, name in (aliases or {}).items() if name in known}
+    return Network(tuple(names), symmetric_adjacency(a, b, len(names)), kept)
 
 
 def symmetric_adjacency(rows: npt.NDArray[Any], cols: npt.NDArray[Any], n: int) -> Any:

@@ -115,13 +115,14 @@ def _finish(parts: _Parts, outcome: str | None, missing: str, categorical: Colle
         )
     encoded = one_hot(fill_missing(frame) if imputed else frame, where, categorical)
     constant = (encoded.X[0] == encoded.X).all(axis=0)
+    kept = set(columns)
     report = TableReport(
         constant=tuple(np.array(encoded.features, dtype=object)[constant]),
         imputed=imputed,
-        dropped_samples=tuple(i for i, kept in zip(parts.ids, keep, strict=True) if not kept),
-        dropped_features=tuple(c for c in parts.raw.frame.columns if c not in set(columns)),
+        dropped_samples=tuple(i for i, stays in zip(parts.ids, keep, strict=True) if not stays),
+        dropped_features=tuple(c for c in parts.raw.frame.columns if c not in kept),
     )
-    ids = tuple(i for i, kept in zip(parts.ids, keep, strict=True) if kept)
+    ids = tuple(i for i, stays in zip(parts.ids, keep, strict=True) if stays)
     y = None if parts.y is None else parts.y[keep].to_numpy()
     return Table(encoded.X, encoded.features, ids, y, outcome, encoded.groups, report)
 

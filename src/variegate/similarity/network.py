@@ -7,15 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.sparse.csgraph import dijkstra
 
 from ..data import Network, as_network
 from .factorise import check_rank, factorise, with_strangers
 from .features import Array, SimilarityFeatures, SimilarityWarning, generator
+from .hubs import choose_hubs, hub_distances
 from .kernels import Bandwidth, RadialKernel, bandwidths
-
-# Hubs whose distances are computed at once: bounds the memory at 32 · n · 8 bytes.
-_HUB_CHUNK = 32
 
 
 def from_network(
@@ -69,42 +66,6 @@ def from_network(
     kernel = RadialKernel(centred, bandwidths(centred, bandwidth, generator_))
     phi = factorise(kernel, room, tol, generator_)
     return with_strangers(phi, known, names, generator_)
-
-
-def choose_hubs(network: Network, hubs: int | Sequence[str], min_degree: int | None = None) -> Array:
-    """Return the hubs' node numbers, best connected first."""
-    if min_degree is not None:
-        found = np.flatnonzero(network.degrees > min_degree)
-        if not len(found):
-            most = int(network.degrees.max(initial=0))
-            raise ValueError(
-                f"expected nodes with more than {min_degree} neighbours, but the most is {most}; lower it"
-            )
-        return found[np.argsort(-network.degrees[found], kind="stable")]
-    if isinstance(hubs, int | np.integer):
-        if hubs < 1:
-            raise ValueError(f"expected at least one hub, got hubs={hubs}")
-        return np.argsort(-network.degrees, kind="stable")[:hubs]
-    found = network.locate(hubs)
-    if not len(found) or (found < 0).any():
-        missing = [str(h) for h, node in zip(hubs, found, strict=True) if node < 0]
-        raise ValueError(f"expected hubs that are nodes of the network, got {missing[:3] or 'none at all'}")
-    return found
-
-
-def hub_distances(network: Network, hubs: Array, nodes: Array) -> Array:
-    """Return the number of steps from each node to each hub, shape (nodes, hubs).
-
-    An unreachable hub counts as the largest finite distance (among these nodes) plus one.
-    """
-    profiles = np.empty((len(nodes), len(hubs)))
-    for start in range(0, len(hubs), _HUB_CHUNK):
-        some = hubs[start : start + _HUB_CHUNK]
-        steps = dijkstra(network.adjacency, directed=True, indices=some, unweighted=True)  # symmetric anyway
-        profiles[:, start : start + len(some)] = steps[:, nodes].T
-    finite = np.isfinite(profiles)
-    profiles[~finite] = (profiles[finite].max() if finite.any() else 0.0) + 1.0
-    return profiles
 
 
 def _check_known(known: Array, names: list[str], network: Network) -> None:
