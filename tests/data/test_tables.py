@@ -37,6 +37,7 @@ def sources(tmp_path):
         "semicolons.txt": text_of(FRAME, ";").encode(),
         "comments.csv": b"# made by hand\n#\n" + text_of(FRAME).encode(),
         "hash.csv": b"#" + text_of(FRAME).encode(),
+        "comma.csv": b"# made by hand, in 2020, on a, rainy, day\n" + text_of(FRAME).encode(),
         "quoted.csv": FRAME.to_csv(index=False, quoting=1).encode(),
         "r.tsv": FRAME.set_index("id").to_csv(sep="\t").replace("id\t", "", 1).encode(),
         "mark.csv": b"\xef\xbb\xbf" + text_of(FRAME).encode(),
@@ -108,6 +109,28 @@ def test_outcome_joined_from_a_second_table(tmp_path):
         read_table(features, "z", outcome_table=other)
     with pytest.raises(ValueError, match="outcome="):
         read_table(features, outcome_table=other)
+
+
+def test_cbioportal_files(tmp_path):
+    """Two name columns before the samples, clinical tables below comment lines, ids in the second column."""
+    (tmp_path / "mrna.txt").write_text(
+        "Hugo_Symbol\tEntrez_Gene_Id\tS-01\tS-02\nTP53\t7157\t1.5\t2\nNA\t10\t3\t4\n"
+    )
+    (tmp_path / "clinical.txt").write_text(
+        "#Patient\tSample\tStage\n#STRING\tSTRING\tSTRING\n#1\t1\t1\n"
+        "PATIENT_ID\tSAMPLE_ID\tSTAGE\nP2\tS-02\tII\nP1\tS-01\tI\n"
+    )
+    options = {"samples": "columns", "outcome_table": tmp_path / "clinical.txt", "outcome_id": "SAMPLE_ID"}
+    table = read_table(tmp_path / "mrna.txt", "STAGE", drop=["Entrez_Gene_Id"], **options)
+    assert (table.features, table.samples) == (("TP53", "NA"), ("S-01", "S-02"))
+    assert table.X.tolist() == [[1.5, 3.0], [2.0, 4.0]]
+    assert table.y.tolist() == ["I", "II"]
+    by_id = read_table(
+        tmp_path / "mrna.txt", "STAGE", id_column="Entrez_Gene_Id", drop=["Hugo_Symbol"], **options
+    )
+    assert by_id.features == ("7157", "10")
+    with pytest.raises(UnreadableInput, match="an id column 'WHO'"):
+        read_table(tmp_path / "mrna.txt", "STAGE", **{**options, "outcome_id": "WHO"})
 
 
 def test_gene_names_that_look_like_missing_values_or_numbers(tmp_path):

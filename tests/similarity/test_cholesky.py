@@ -63,16 +63,16 @@ def test_pivots_follow_the_residual():
     rng = np.random.default_rng(5)
     for block in (1, 8):
         counts = np.zeros((3, 3))
-        for _ in range(2000):
+        for _ in range(1000):
             first, second = pivoted_cholesky(matrix_kernel(K), 2, 0.0, rng, block=block).pivots
             counts[first, second] += 1
         seen = expected > 0
-        G = 2 * np.sum(counts[seen] * np.log(counts[seen] / (2000 * expected[seen])))
+        G = 2 * np.sum(counts[seen] * np.log(counts[seen] / (1000 * expected[seen])))
         assert counts[~seen].sum() == 0
         assert G < 20.5  # 99.9 % point of chi-square with 5 degrees of freedom
         uniform = np.where(seen, 1 / 6, 0)
-        G_wrong = 2 * np.sum(counts[seen] * np.log(counts[seen] / (2000 * uniform[seen])))
-        assert G_wrong > 50  # the test can fail
+        G_wrong = 2 * np.sum(counts[seen] * np.log(counts[seen] / (1000 * uniform[seen])))
+        assert G_wrong > 40  # the test can fail
 
 
 def test_exhausted_kernels_stop_early():

@@ -182,7 +182,8 @@ def test_coinciding_points_need_a_number():
 
 
 def dense_groups(labels, within):
-    same = np.array([[a == b for b in labels] for a in labels])
+    values = np.array(labels, dtype=object)
+    same = (values[:, None] == values[None, :]).astype(bool)
     return np.where(np.eye(len(labels), dtype=bool), 1.0, within * same)
 
 

@@ -103,18 +103,22 @@ def check_names(names: Sequence[str], where: str, what: str) -> None:
 
 
 def _below_comments(text: str) -> str:
-    """Blank the comment lines above the header; a '#' line as wide as the next line is the header itself."""
-    lines = text.split("\n", 1)
-    blanks = 0
-    while len(lines) == 2 and (lines[0].startswith("#") or not lines[0].strip()):
-        following = next((line for line in io.StringIO(lines[1]) if line.strip()), "")
-        wide = max(lines[0].count("\t"), lines[0].count(","))
-        if lines[0].startswith("#") and wide and wide == max(following.count("\t"), following.count(",")):
-            lines[0] = lines[0].lstrip("# ")
-            break
-        blanks += 1
-        lines = lines[1].split("\n", 1)
-    return "\n" * blanks + "\n".join(lines)
+    """Blank the comment lines above the header; a lone '#' line above numbers is the header itself."""
+    lines = text.split("\n")
+    first = next((i for i, line in enumerate(lines) if line.strip() and not line.startswith("#")), len(lines))
+    comments = [i for i in range(first) if lines[i].startswith("#")]
+    if len(comments) == 1 and first < len(lines) and _heads(lines[comments[0]], lines[first]):
+        lines[comments[0]] = lines[comments[0]].lstrip("# ")
+        return "\n".join(lines)
+    return "\n" * first + "\n".join(lines[first:])
+
+
+def _heads(comment: str, line: str) -> bool:
+    """Tell '#id,a,b' above 's1,1,2' from '# made by hand, 2020' above 'a,b'."""
+    delimiter = "\t" if "\t" in line else "," if "," in line else ";"
+    cells = line.split(delimiter)
+    numbers = [cell for cell in cells if re.fullmatch(r"[+-]?[\d.]+([eE][+-]?\d+)?", cell.strip())]
+    return len(cells) > 1 and comment.count(delimiter) == len(cells) - 1 and bool(numbers)
 
 
 def _check_widths(table: TextTable) -> None:

@@ -66,6 +66,7 @@ def read_table(
     outcome: str | None = None,
     *,
     outcome_table: Any = None,
+    outcome_id: str | None = None,
     id_column: str | None = None,
     samples: str = "rows",
     missing: str = "error",
@@ -79,15 +80,16 @@ def read_table(
     ----------
     source : a file (CSV, TSV, Parquet, .npz, .h5ad; text possibly .gz) or a pandas, polars or pyarrow table
     outcome : name of the outcome, a column of the table or of `outcome_table` (or of AnnData's obs)
-    outcome_table : a second source with the outcome, joined by sample id; its ids are its first column
-        (or the index); samples without an outcome are left out, and a warning counts them
+    outcome_table : a second source with the outcome, joined by sample id; samples that are not in it are
+        left out, and a warning counts them
+    outcome_id : column of the second source with the sample ids; None: its index or first column
     id_column : column with the sample ids; None: the index, or the first column if it has no name or is text
-        that differs in every row
-    samples : "rows", or "columns" where each row is a feature and the first column holds the features' names
+        that differs in every row. With samples in columns: the features' names; None: the first column
+    samples : "rows", or "columns" where each row is a feature
     missing : "error" (names the columns and counts), "drop_samples", "drop_features" or "impute" (the median,
         or the commonest category). Blank, NA, N/A, NaN, null and ? mean missing
     categorical : columns to be read as categories although they hold numbers or many values
-    drop : columns to leave out
+    drop : columns (and with samples in columns, features) to leave out
     delimiter : None: found in the header
 
     A column of text becomes one 0/1 column for each category, named "column=category".
@@ -97,9 +99,15 @@ def read_table(
     if missing not in _POLICIES:
         raise ValueError(f"expected missing to be one of {', '.join(_POLICIES)}, got {missing!r}")
     raw = load(source, delimiter, () if id_column is None else (id_column,))
-    raw = _transposed(raw) if samples == "columns" else _with_ids(raw, id_column, outcome)
+    if samples == "columns":
+        beside = [name for name in drop if name in raw.frame.columns]
+        raw = _transposed(_without(raw, beside), id_column)
+        drop = [name for name in drop if name not in beside]
+    else:
+        raw = _with_ids(raw, id_column, outcome)
     raw = _without(raw, drop)
-    parts = _with_outcome(raw, outcome, outcome_table, delimiter)
+    second = None if outcome_table is None else _second(outcome_table, outcome_id, delimiter)
+    parts = _with_outcome(raw, outcome, second)
     frame = to_numeric(parts.raw, categorical)
     _check_finite(frame, raw.where)
     return _finish(replace(parts, raw=replace(parts.raw, frame=frame)), outcome, missing, categorical)
@@ -154,10 +162,7 @@ def _with_ids(raw: RawTable, id_column: str | None, outcome: str | None) -> RawT
     """Take the ids out of the columns."""
     frame = raw.frame
     if id_column is not None:
-        if id_column not in frame.columns:
-            raise UnreadableInput(
-                f"{raw.where}: expected an id column '{id_column}', found {list(frame.columns)[:8]}"
-            )
+        _check_column(raw, id_column, "an id column")
         chosen = id_column
     else:
         first = str(frame.columns[0]) if len(frame.columns) else None
@@ -181,11 +186,15 @@ def _looks_like_ids(column: pd.Series, name: str) -> bool:
     return bool(pd.to_numeric(column, errors="coerce").isna().all())
 
 
-def _transposed(raw: RawTable) -> RawTable:
-    """Turn a table with one feature in each row, named by its first column or index, on its side."""
+def _transposed(raw: RawTable, id_column: str | None) -> RawTable:
+    """Turn a table with one feature in each row on its side."""
     frame = raw.frame
-    names = list(raw.ids) if raw.ids is not None else [str(value) for value in frame.iloc[:, 0]]
-    body = frame if raw.ids is not None else frame.iloc[:, 1:]
+    if id_column is None and raw.ids is not None:
+        names, body = list(raw.ids), frame
+    else:
+        chosen = id_column or str(frame.columns[0])
+        _check_column(raw, chosen, "a column of feature names")
+        names, body = [str(value) for value in frame[chosen]], frame.drop(columns=chosen)
     if not len(body.columns):
         raise UnreadableInput(
             f"{raw.where}: expected a column for each sample, got only the names of the features"
@@ -204,7 +213,25 @@ def _without(raw: RawTable, drop: Collection[str]) -> RawTable:
     return replace(raw, frame=raw.frame.drop(columns=list(drop))) if drop else raw
 
 
-def _with_outcome(raw: RawTable, outcome: str | None, second: Any, delimiter: str | None) -> _Parts:
+def _second(source: Any, id_column: str | None, delimiter: str | None) -> RawTable:
+    """Return the second table with its ids apart."""
+    raw = load(source, delimiter, () if id_column is None else (id_column,))
+    if id_column is None:
+        ids = raw.ids if raw.ids is not None else tuple(map(str, raw.frame.iloc[:, 0]))
+    else:
+        _check_column(raw, id_column, "an id column")
+        ids = tuple(map(str, raw.frame[id_column]))
+    return replace(raw, ids=ids)
+
+
+def _check_column(raw: RawTable, name: str, what: str) -> None:
+    if name not in raw.frame.columns:
+        close = [column for column in raw.frame.columns if str(column).casefold() == name.casefold()]
+        some = close or list(raw.frame.columns[:8])
+        raise UnreadableInput(f"{raw.where}: expected {what} '{name}', found {some}; check the name")
+
+
+def _with_outcome(raw: RawTable, outcome: str | None, second: RawTable | None) -> _Parts:
     """Separate the outcome from the features, or fetch it from the second table."""
     ids = raw.ids if raw.ids is not None else tuple(map(str, range(1, len(raw.frame) + 1)))
     if outcome is None:
@@ -212,27 +239,17 @@ def _with_outcome(raw: RawTable, outcome: str | None, second: Any, delimiter: st
             raise ValueError("expected outcome= with the name of a column of outcome_table")
         return _Parts(raw, ids, None)
     if second is not None:
-        return _joined(raw, ids, outcome, load(second, delimiter))
-    if outcome in raw.frame.columns:
-        y = raw.frame[outcome]
-        return _Parts(replace(raw, frame=raw.frame.drop(columns=outcome)), ids, _tidy(y))
-    if raw.beside is not None and outcome in raw.beside.columns:
+        return _joined(raw, ids, outcome, second)
+    if outcome not in raw.frame.columns and raw.beside is not None and outcome in raw.beside.columns:
         return _Parts(raw, ids, _tidy(raw.beside[outcome]))
-    close = [name for name in raw.frame.columns if str(name).casefold() == outcome.casefold()]
-    some = close or list(raw.frame.columns[:8])
-    raise UnreadableInput(
-        f"{raw.where}: expected an outcome column '{outcome}', found {some}; check the name"
-    )
+    _check_column(raw, outcome, "an outcome column")
+    y = raw.frame[outcome]
+    return _Parts(replace(raw, frame=raw.frame.drop(columns=outcome)), ids, _tidy(y))
 
 
 def _joined(raw: RawTable, ids: tuple[str, ...], outcome: str, second: RawTable) -> _Parts:
-    frame = second.frame
-    if outcome not in frame.columns:
-        raise UnreadableInput(
-            f"{second.where}: expected an outcome column '{outcome}', found "
-            f"{list(frame.columns)[:8]}; check the name"
-        )
-    keys = list(second.ids) if second.ids is not None else [str(value) for value in frame.iloc[:, 0]]
+    _check_column(second, outcome, "an outcome column")
+    frame, keys = second.frame, list(second.ids or ())
     check_names(keys, second.where, "sample ids")
     check_names(ids, raw.where, "sample ids")
     y = _tidy(frame[outcome]).set_axis(keys)
