@@ -133,6 +133,22 @@ def test_cbioportal_files(tmp_path):
         read_table(tmp_path / "mrna.txt", "STAGE", **{**options, "outcome_id": "WHO"})
 
 
+def test_numbers_called_id_are_no_feature(tmp_path):
+    for title in ("id", "Patient_No", "sample", ""):
+        (tmp_path / "t.csv").write_text(f"{title},a,y\n1,5,1\n2,6,0\n")
+        table = read_table(tmp_path / "t.csv", "y")
+        assert (table.features, table.samples) == (("a",), ("1", "2"))
+    (tmp_path / "t.csv").write_text("sample,a\n1,5\n1,6\n")  # not unique: a measurement after all
+    assert read_table(tmp_path / "t.csv").features == ("sample", "a")
+
+
+def test_outcomes_in_the_first_column_can_be_missing(tmp_path):
+    (tmp_path / "t.csv").write_text("y,a\nI,5\nNA,6\nII,7\n")
+    assert read_table(tmp_path / "t.csv", "y", missing="drop_samples").y.tolist() == ["I", "II"]
+    (tmp_path / "t.csv").write_text("y,a\n1,5\nNA,6\n0,7\n")
+    assert read_table(tmp_path / "t.csv", "y", missing="drop_samples").y.tolist() == [1.0, 0.0]
+
+
 def test_gene_names_that_look_like_missing_values_or_numbers(tmp_path):
     (tmp_path / "t.csv").write_text("gene,s1,s2\nNA,1,2\nnan,3,4\n1e5,5,6\n")
     assert read_table(tmp_path / "t.csv", samples="columns").features == ("NA", "nan", "1e5")

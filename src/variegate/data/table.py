@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,9 +13,15 @@ import pandas as pd
 
 from .csv_table import check_names
 from .encode import fill_missing, missing_counts, one_hot, to_numeric
-from .errors import DataWarning, UnreadableInput
+from .errors import UnreadableInput
 from .frames import RawTable, load
+from .outcome import Parts, check_column, second_table, with_outcome
 
+# "id", "Sample", "patient_id", "Subject No": numbers below such a title are names, not measurements
+_ID_NAME = re.compile(
+    r"(id|(sample|patient|subject|case|participant|barcode)s?([ _.]?(id|no|nr|number|name|barcode))?)",
+    re.IGNORECASE,
+)
 _POLICIES = ("error", "drop_samples", "drop_features", "impute")
 
 
@@ -52,15 +58,6 @@ class Table:
     report: TableReport
 
 
-@dataclass(frozen=True)
-class _Parts:
-    """A table on its way: features still as a frame, ids, outcome."""
-
-    raw: RawTable
-    ids: tuple[str, ...]
-    y: pd.Series | None
-
-
 def read_table(
     source: Any,
     outcome: str | None = None,
@@ -83,8 +80,9 @@ def read_table(
     outcome_table : a second source with the outcome, joined by sample id; samples that are not in it are
         left out, and a warning counts them
     outcome_id : column of the second source with the sample ids; None: its index or first column
-    id_column : column with the sample ids; None: the index, or the first column if it has no name or is text
-        that differs in every row. With samples in columns: the features' names; None: the first column
+    id_column : column with the sample ids; None: the index, or the first column if it has no name, or if it
+        differs in every row and is text or called "id", "sample", "patient_no" or the like.
+        With samples in columns: the features' names; None: the first column
     samples : "rows", or "columns" where each row is a feature
     missing : "error" (names the columns and counts), "drop_samples", "drop_features" or "impute" (the median,
         or the commonest category). Blank, NA, N/A, NaN, null and ? mean missing
@@ -106,14 +104,14 @@ def read_table(
     else:
         raw = _with_ids(raw, id_column, outcome)
     raw = _without(raw, drop)
-    second = None if outcome_table is None else _second(outcome_table, outcome_id, delimiter)
-    parts = _with_outcome(raw, outcome, second)
+    second = None if outcome_table is None else second_table(outcome_table, outcome_id, delimiter)
+    parts = with_outcome(raw, outcome, second)
     frame = to_numeric(parts.raw, categorical)
     _check_finite(frame, raw.where)
     return _finish(replace(parts, raw=replace(parts.raw, frame=frame)), outcome, missing, categorical)
 
 
-def _finish(parts: _Parts, outcome: str | None, missing: str, categorical: Collection[str]) -> Table:
+def _finish(parts: Parts, outcome: str | None, missing: str, categorical: Collection[str]) -> Table:
     where, frame = parts.raw.where, parts.raw.frame
     keep, columns, imputed = _resolve_missing(where, frame, parts.y, missing)
     frame = frame.loc[keep, columns]
@@ -162,7 +160,7 @@ def _with_ids(raw: RawTable, id_column: str | None, outcome: str | None) -> RawT
     """Take the ids out of the columns."""
     frame = raw.frame
     if id_column is not None:
-        _check_column(raw, id_column, "an id column")
+        check_column(raw, id_column, "an id column")
         chosen = id_column
     else:
         first = str(frame.columns[0]) if len(frame.columns) else None
@@ -181,9 +179,11 @@ def _with_ids(raw: RawTable, id_column: str | None, outcome: str | None) -> RawT
 def _looks_like_ids(column: pd.Series, name: str) -> bool:
     if name in ("", "Unnamed: 0", "index"):
         return True
-    if column.dtype != object or not column.is_unique:
+    if not column.is_unique:
         return False
-    return bool(pd.to_numeric(column, errors="coerce").isna().all())
+    if _ID_NAME.fullmatch(name):
+        return True
+    return column.dtype == object and bool(pd.to_numeric(column, errors="coerce").isna().all())
 
 
 def _transposed(raw: RawTable, id_column: str | None) -> RawTable:
@@ -193,7 +193,7 @@ def _transposed(raw: RawTable, id_column: str | None) -> RawTable:
         names, body = list(raw.ids), frame
     else:
         chosen = id_column or str(frame.columns[0])
-        _check_column(raw, chosen, "a column of feature names")
+        check_column(raw, chosen, "a column of feature names")
         names, body = [str(value) for value in frame[chosen]], frame.drop(columns=chosen)
     if not len(body.columns):
         raise UnreadableInput(
@@ -211,79 +211,6 @@ def _without(raw: RawTable, drop: Collection[str]) -> RawTable:
     if unknown:
         raise UnreadableInput(f"{raw.where}: expected the columns to drop to exist, but {unknown[:3]} do not")
     return replace(raw, frame=raw.frame.drop(columns=list(drop))) if drop else raw
-
-
-def _second(source: Any, id_column: str | None, delimiter: str | None) -> RawTable:
-    """Return the second table with its ids apart."""
-    raw = load(source, delimiter, () if id_column is None else (id_column,))
-    if id_column is None:
-        ids = raw.ids if raw.ids is not None else tuple(map(str, raw.frame.iloc[:, 0]))
-    else:
-        _check_column(raw, id_column, "an id column")
-        ids = tuple(map(str, raw.frame[id_column]))
-    return replace(raw, ids=ids)
-
-
-def _check_column(raw: RawTable, name: str, what: str) -> None:
-    if name not in raw.frame.columns:
-        close = [column for column in raw.frame.columns if str(column).casefold() == name.casefold()]
-        some = close or list(raw.frame.columns[:8])
-        raise UnreadableInput(f"{raw.where}: expected {what} '{name}', found {some}; check the name")
-
-
-def _with_outcome(raw: RawTable, outcome: str | None, second: RawTable | None) -> _Parts:
-    """Separate the outcome from the features, or fetch it from the second table."""
-    ids = raw.ids if raw.ids is not None else tuple(map(str, range(1, len(raw.frame) + 1)))
-    if outcome is None:
-        if second is not None:
-            raise ValueError("expected outcome= with the name of a column of outcome_table")
-        return _Parts(raw, ids, None)
-    if second is not None:
-        return _joined(raw, ids, outcome, second)
-    if outcome not in raw.frame.columns and raw.beside is not None and outcome in raw.beside.columns:
-        return _Parts(raw, ids, _tidy(raw.beside[outcome]))
-    _check_column(raw, outcome, "an outcome column")
-    y = raw.frame[outcome]
-    return _Parts(replace(raw, frame=raw.frame.drop(columns=outcome)), ids, _tidy(y))
-
-
-def _joined(raw: RawTable, ids: tuple[str, ...], outcome: str, second: RawTable) -> _Parts:
-    _check_column(second, outcome, "an outcome column")
-    frame, keys = second.frame, list(second.ids or ())
-    check_names(keys, second.where, "sample ids")
-    check_names(ids, raw.where, "sample ids")
-    y = _tidy(frame[outcome]).set_axis(keys)
-    found = np.array([i in y.index for i in ids])
-    if not found.any():
-        raise UnreadableInput(
-            f"{second.where}: expected the sample ids of {raw.where}, but none is there: '{ids[0]}' against "
-            f"'{keys[0] if keys else ''}'; give id_column=, or use the same ids in both"
-        )
-    if not found.all():
-        warnings.warn(
-            f"{int((~found).sum())} of {len(ids)} samples are not in {second.where} and were left out",
-            DataWarning,
-            stacklevel=4,
-        )
-    kept = tuple(i for i, known in zip(ids, found, strict=True) if known)
-    line_of = None if raw.line_of is None else _through(raw.line_of, np.flatnonzero(found))
-    rest = replace(
-        raw, frame=raw.frame.loc[found].reset_index(drop=True), ids=kept, beside=None, line_of=line_of
-    )
-    return _Parts(rest, kept, y.loc[list(kept)].reset_index(drop=True))
-
-
-def _through(line_of: Any, rows: npt.NDArray[np.intp]) -> Any:
-    return lambda row: line_of(int(rows[row]))
-
-
-def _tidy(y: pd.Series) -> pd.Series:
-    """Return the outcome with numbers as numbers and blanks as missing."""
-    if y.dtype != object:
-        return y
-    numbers = pd.to_numeric(y.where(y != "", None), errors="coerce")
-    blank = y.isna() | (y == "")
-    return numbers if not (numbers.isna() & ~blank).any() else y.where(~blank, None)
 
 
 def _check_finite(frame: pd.DataFrame, where: str) -> None:
