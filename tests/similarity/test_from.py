@@ -211,7 +211,7 @@ def test_more_groups_than_columns_stay_nearly_apart():
 
 
 def test_items_without_a_label_are_alone():
-    phi = similarity.from_groups(["a", None, float("nan"), None, "a"])
+    phi = similarity.from_groups(["a", None, float("nan"), pd.NA, "a"])
     K = np.asarray(phi @ phi.T).round(12)
     np.testing.assert_array_equal(K, dense_groups(["a", 1, 2, 3, "a"], 0.9).round(12))
 

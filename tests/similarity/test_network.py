@@ -118,6 +118,17 @@ def test_many_strangers_are_similar_to_none_as_far_as_the_rank_allows():
     np.testing.assert_allclose(np.linalg.norm(phi, axis=1), 1)
 
 
+def test_strangers_do_not_depend_on_how_simple_the_network_is():
+    """Three known nodes need three columns; two strangers still get their own, 200 still get the rank."""
+    with pytest.warns(SimilarityWarning, match="2 of 5"):
+        phi = similarity.from_network(SMALL, ["a", "p", "d", "q", "x"], hubs=3, rank=50)
+    np.testing.assert_allclose((phi @ phi.T)[[1, 3]], np.eye(5)[[1, 3]], atol=1e-12)
+    with pytest.warns(SimilarityWarning, match="200 of 203"):
+        phi = similarity.from_network(SMALL, ["a", "d", "x", *range(100, 300)], hubs=3, rank=50)
+    assert phi.shape == (203, 50)
+    assert np.asarray(phi @ phi.T)[3:, :3].std() < 0.2
+
+
 def test_no_feature_in_the_network_is_an_error_that_shows_both_kinds_of_names():
     with pytest.raises(ValueError, match="first feature is 'TP53', a node is called 'C'"):
         similarity.from_network(SMALL, ["TP53", "EGFR"])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .factorise import check_rank, factorise, item_names, with_strangers
+from .factorise import check_rank, factorise_known, item_names
 from .features import SimilarityFeatures, SimilarityWarning, generator
 from .kernels import CosineKernel
 
@@ -60,9 +60,7 @@ def from_annotations(
         )
     if not known.all():
         _warn_strangers(known, names)
-    generator_ = generator(rng)
-    phi = factorise(CosineKernel(rows[known]), rank, tol, generator_)
-    return with_strangers(phi, known, names, generator_)
+    return factorise_known(CosineKernel(rows[known]), known, rank, tol, generator(rng)).named(names)
 
 
 def _plain(table: Any) -> Any:

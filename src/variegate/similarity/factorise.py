@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from .cholesky import Kernel, pivoted_cholesky
 from .features import Array, SimilarityFeatures, SimilarityWarning, spread_directions, unit_rows
 
 # The tolerance decides the rank up to here; beyond it a user says so, since Φ takes 8 · M · rank bytes.
 _RANK_CAP = 1000
+_USUAL_RANK = 300
 
 
 def factorise(
@@ -47,23 +50,25 @@ def factorise(
     return SimilarityFeatures(unit_rows(F), names, factor.trace_error)
 
 
-def with_strangers(
-    phi: SimilarityFeatures, known: Array, names: Sequence[object] | None, rng: np.random.Generator
+def factorise_known(
+    kernel: Kernel, known: Array, rank: int | None, tol: float, rng: np.random.Generator
 ) -> SimilarityFeatures:
-    """Return Φ for all items, given Φ of the known ones and a mask (M,): the others are similar to none.
+    """Return Φ of M items, given the kernel of those in a mask (M,); the others are similar to none.
 
-    At most a quarter as many strangers as there are columns: each gets a column of its own and is exactly
-    orthogonal to everything. More: random directions, so similarities of about ±1/√d instead of 0.
+    Up to rank/4 strangers get a column of their own each and are exactly orthogonal to everything. More get
+    random directions, so similarities of about ±1/√rank instead of 0. With `rank=None` it is 300.
     """
-    M, strangers, d = len(known), int((~known).sum()), phi.shape[1]
-    own_axes = strangers <= max(d // 4, 1)
-    full = np.zeros((M, d + strangers if own_axes else d))
+    strangers, width = int((~known).sum()), rank or _USUAL_RANK
+    own_axes = strangers <= width // 4
+    phi = factorise(kernel, rank - strangers if rank and own_axes else rank, tol, rng)
+    d = phi.shape[1]
+    full = np.zeros((len(known), d + strangers if own_axes or not strangers else max(d, width)))
     full[known, :d] = phi
     if own_axes:
         full[~known, d:] = np.eye(strangers)
     else:
-        full[~known] = unit_rows(rng.standard_normal((strangers, d)))
-    return SimilarityFeatures(full, names, phi.trace_error)
+        full[~known] = unit_rows(rng.standard_normal((strangers, full.shape[1])))
+    return SimilarityFeatures(full, None, phi.trace_error)
 
 
 def check_rank(rank: int | None) -> None:
@@ -72,10 +77,10 @@ def check_rank(rank: int | None) -> None:
         raise ValueError(f"expected rank to be a positive whole number or None, got {rank!r}")
 
 
-def finite_matrix(values: object, what: str) -> Array:
+def finite_matrix(values: Any, what: str) -> Array:
     """Return a two-dimensional float array without missing or infinite values, or say what is wrong."""
     try:
-        array = np.asarray(values)
+        array = np.asarray(values.toarray() if sparse.issparse(values) else values)
         array = array.astype(array.dtype if array.dtype == np.float32 else np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise ValueError(

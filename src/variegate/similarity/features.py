@@ -62,6 +62,10 @@ class SimilarityFeatures(np.ndarray[Any, Any]):
     def __deepcopy__(self, memo: Any) -> SimilarityFeatures:
         return self.__copy__()
 
+    def named(self, names: Sequence[object] | None) -> SimilarityFeatures:
+        """Return the same Φ with these names for its items."""
+        return SimilarityFeatures(np.asarray(self), names, self.trace_error)
+
     def copy(self, order: Any = "C") -> SimilarityFeatures:
         """Return a copy that keeps names and trace error."""
         return SimilarityFeatures(np.array(self, order=order), self.names, self.trace_error)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from .factorise import check_rank, item_names
 from .features import Array, SimilarityFeatures, generator, spread_directions, unit_rows
@@ -64,8 +65,11 @@ def group_codes(labels: Sequence[object] | Any) -> Array:
     if not values:
         raise ValueError("expected a label for each item, got none")
     numbers: dict[object, int] = {}
-    # NaN differs from itself, and None gets its position: both make a key that nothing else has
-    keys = [("none", i) if label is None or label != label else label for i, label in enumerate(values)]
+    # NaN differs from itself; a missing label becomes its position, a key that nothing else has
+    missing = [label is None or label is pd.NA or label != label for label in values]
+    keys = [
+        ("none", i) if gone else label for i, (label, gone) in enumerate(zip(values, missing, strict=True))
+    ]
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.intp)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.sparse.csgraph import dijkstra
 
 from ..data import Network
@@ -75,4 +76,11 @@ def breadth_first_steps(adjacency: Any, sources: Array) -> Array:
         rows, columns = np.nonzero(bits)
         steps[fresh[rows], columns] = level
         reached = now
-    return np.asarray(dijkstra(adjacency, directed=True, indices=sources, unweighted=True).T)
+    return _one_by_one(adjacency, sources)
+
+
+def _one_by_one(adjacency: Any, sources: Array) -> Array:
+    """Return the steps from each source by scipy; before 1.15 it wants indices of 32 bits."""
+    parts = adjacency.data, adjacency.indices.astype(np.int32), adjacency.indptr.astype(np.int32)
+    narrow = sparse.csr_array(parts, shape=adjacency.shape)
+    return np.asarray(dijkstra(narrow, directed=True, indices=sources, unweighted=True).T)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..data import Network, as_network
-from .factorise import check_rank, factorise, with_strangers
+from .factorise import check_rank, factorise_known
 from .features import Array, SimilarityFeatures, SimilarityWarning, generator
 from .hubs import choose_hubs, hub_distances
 from .kernels import Bandwidth, RadialKernel, bandwidths
@@ -60,12 +60,9 @@ def from_network(
     known = nodes >= 0
     _check_known(known, names, network)
     profiles = hub_distances(network, choose_hubs(network, hubs, min_degree), nodes[known])
-    strangers = int((~known).sum())
-    room = None if rank is None else max(rank - strangers, 1) if strangers <= rank // 4 else rank
     centred = profiles - profiles.mean(axis=0)
     kernel = RadialKernel(centred, bandwidths(centred, bandwidth, generator_))
-    phi = factorise(kernel, room, tol, generator_)
-    return with_strangers(phi, known, names, generator_)
+    return factorise_known(kernel, known, rank, tol, generator_).named(names)
 
 
 def _check_known(known: Array, names: list[str], network: Network) -> None:
