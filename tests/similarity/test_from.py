@@ -166,6 +166,24 @@ def test_points_far_from_the_origin_keep_their_digits():
     np.testing.assert_allclose(far @ far.T, near @ near.T, atol=1e-6)
 
 
+def test_a_long_line_of_duplicates_loses_no_digits():
+    points = np.repeat(np.arange(300.0) * 1e4, 2)
+    phi = np.asarray(similarity.from_coordinates(points, 1.0, tol=0.0))
+    np.testing.assert_allclose(phi @ phi.T, np.kron(np.eye(300), np.ones((2, 2))), atol=1e-12)
+
+
+def test_duplicates_in_many_dimensions_far_apart():
+    points = np.repeat(np.random.default_rng(0).standard_normal((100, 20)) * 1e3, 3, axis=0)
+    phi = np.asarray(similarity.from_coordinates(points, 1.0, tol=0.0))
+    np.testing.assert_allclose(phi @ phi.T, np.kron(np.eye(100), np.ones((3, 3))), atol=1e-6)
+
+
+@pytest.mark.parametrize("tol", [-0.1, 1.0, float("nan")])
+def test_bad_tolerances(tol):
+    with pytest.raises(ValueError, match="tol"):
+        similarity.from_coordinates(POINTS, 0.2, tol=tol)
+
+
 @pytest.mark.parametrize("bandwidth", ["mode", 0.0, -1.0, [], [1.0, np.nan]])
 def test_bad_bandwidths(bandwidth):
     with pytest.raises(ValueError, match="bandwidth"):
@@ -281,6 +299,7 @@ def test_kernels_as_matrix_sparse_matrix_frame_and_function():
 
 
 def test_an_item_without_variance_has_a_zero_row():
+    assert not similarity.from_kernel(np.zeros((2, 2))).any()
     phi = similarity.from_kernel(np.diag([1.0, 0.0, 2.0]), tol=0.0)
     np.testing.assert_allclose(np.asarray(phi @ phi.T), np.diag([1.0, 0.0, 1.0]))
 

@@ -55,6 +55,10 @@ def pivoted_cholesky(
         proposed = rng.choice(len(residual), size=block, p=residual / residual.sum())
         H = kernel.block(proposed, proposed) - done[:, proposed].T @ done[:, proposed]
         accepted, L = _thin(H, residual[proposed], rng, most=rank - len(pivots))
+        if not len(accepted):  # what the diagonal says is left of these items is rounding
+            _check_agreement(residual[proposed[0]], H[0, 0])
+            residual[proposed[0]] = 0.0
+            continue
         S = proposed[accepted]
         new = rows[len(pivots) : len(pivots) + len(S)]
         columns = kernel.block(slice(None), S).T - done[:, S].T @ done
@@ -72,7 +76,7 @@ def _thin(H: Array, diagonal: Array, rng: np.random.Generator, most: int) -> tup
     """Accept proposal i with probability (its residual given those accepted before) / diagonal_i.
 
     Returns the positions of the accepted ones and the Cholesky factor of their block of H. The first
-    proposal is always accepted, so every round makes progress.
+    proposal is accepted for certain unless nothing is left of it.
     """
     H = H.copy()
     accepted: list[int] = []
@@ -83,12 +87,16 @@ def _thin(H: Array, diagonal: Array, rng: np.random.Generator, most: int) -> tup
             columns.append(H[:, i] / np.sqrt(left))
             H -= np.outer(columns[-1], columns[-1])
             accepted.append(i)
-    if not accepted:
+    L = np.tril(np.column_stack(columns)[accepted]) if accepted else np.empty((0, 0))
+    return np.array(accepted, dtype=np.intp), L
+
+
+def _check_agreement(diagonal: float, entry: float) -> None:
+    if not abs(diagonal - entry) < 1e-5:
         raise ValueError(
-            "expected a positive semidefinite kernel whose diagonal and blocks agree, but an item with "
-            f"residual {diagonal[0]:.3g} on the diagonal has {H[0, 0]:.3g} in its block; check the kernel"
+            "expected a positive semidefinite kernel whose diagonal and blocks agree, but an item has "
+            f"{diagonal:.3g} left on the diagonal and {entry:.3g} in its block; check the kernel"
         )
-    return np.array(accepted), np.tril(np.column_stack(columns)[accepted])
 
 
 def _check_semidefinite(residual: Array) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from .cholesky import Kernel, pivoted_cholesky
-from .features import Array, SimilarityFeatures, SimilarityWarning, spread_directions, unit_rows
+from .features import Array, SimilarityFeatures, SimilarityWarning, unit_rows
 
 # The tolerance decides the rank up to here; beyond it a user says so, since Φ takes 8 · M · rank bytes.
 _RANK_CAP = 1000
@@ -35,6 +35,8 @@ def factorise(
     """
     M = len(kernel.diagonal())
     check_rank(rank)
+    if not 0 <= tol < 1:
+        raise ValueError(f"expected tol, a share of the trace, to be at least 0 and below 1, got {tol}")
     factor = pivoted_cholesky(kernel, min(M, rank or _RANK_CAP), tol, rng)
     if rank is None and factor.trace_error > tol:
         warnings.warn(
@@ -43,10 +45,10 @@ def factorise(
             SimilarityWarning,
             stacklevel=3,
         )
-    F = factor.F
+    F = factor.F if factor.F.shape[1] else np.zeros((M, 1))
     missed = (np.einsum("ij,ij->i", F, F) < 1e-12) & (kernel.diagonal() > 0)
     if missed.any():
-        F[missed] = spread_directions(max(int(missed.sum()), F.shape[1] + 1), F.shape[1], rng)[: missed.sum()]
+        F[missed] = rng.standard_normal((int(missed.sum()), F.shape[1]))
     return SimilarityFeatures(unit_rows(F), names, factor.trace_error)
 
 

@@ -67,9 +67,7 @@ def group_codes(labels: Sequence[object] | Any) -> Array:
     numbers: dict[object, int] = {}
     # NaN differs from itself; a missing label becomes its position, a key that nothing else has
     missing = [label is None or label is pd.NA or label != label for label in values]
-    keys = [
-        ("none", i) if gone else label for i, (label, gone) in enumerate(zip(values, missing, strict=True))
-    ]
+    keys = [("none", i) if missing[i] else label for i, label in enumerate(values)]
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.intp)
 
 

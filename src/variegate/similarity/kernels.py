@@ -13,6 +13,7 @@ from scipy.spatial.distance import pdist
 from .features import Array
 
 Bandwidth = str | float | Sequence[float]
+_FEW_DIMENSIONS = 4
 # Pairwise distances of this many items are enough for a mean or median to three digits.
 _BANDWIDTH_SAMPLE = 1500
 
@@ -106,7 +107,16 @@ class ScaledKernel:
 
 
 def squared_distances(A: Array, B: Array) -> Array:
-    """‖a_i − b_j‖² for all pairs, through one matrix product; never negative."""
+    """‖a_i − b_j‖² for all pairs; never negative.
+
+    In few dimensions by differences, which keep all digits; in many through one matrix product.
+    """
+    if A.shape[1] <= _FEW_DIMENSIONS:
+        total = np.zeros((len(A), len(B)))
+        for a, b in zip(A.T, B.T, strict=True):
+            difference = np.subtract.outer(a, b)
+            total += np.multiply(difference, difference, out=difference)
+        return total
     d2 = A @ (-2.0 * B.T)
     d2 += np.einsum("ij,ij->i", A, A)[:, None]
     d2 += np.einsum("ij,ij->i", B, B)[None, :]
