@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -28,7 +28,6 @@ class Encoded:
     X: npt.NDArray[Any]
     features: tuple[str, ...]
     groups: tuple[str | None, ...]
-    imputed: Mapping[str, int] = field(default_factory=dict)
 
 
 def to_numeric(raw: RawTable, categorical: Collection[str] = ()) -> pd.DataFrame:
@@ -77,13 +76,15 @@ def missing_counts(frame: pd.DataFrame) -> dict[str, int]:
     return {str(name): int(count) for name, count in counts[counts > 0].items()}
 
 
-def fill_missing(frame: pd.DataFrame) -> pd.DataFrame:
+def fill_missing(frame: pd.DataFrame, where: str) -> pd.DataFrame:
     """Fill numeric columns with their median and text columns with their commonest value."""
     filled = {}
     for name in missing_counts(frame):
         column = frame[name]
         if column.isna().all():
-            raise UnreadableInput(f"column '{name}' has no values at all, so none can be filled in; drop it")
+            raise UnreadableInput(
+                f"{where}, column '{shortened(name)}': expected some values to impute from, got none at all; drop it"
+            )
         value = column.mode().iloc[0] if column.dtype == object else column.median()
         filled[name] = column.fillna(value) if column.dtype != object else column.where(column.notna(), value)
     return frame.assign(**filled) if filled else frame

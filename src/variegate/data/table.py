@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ class TableReport:
     """What happened on the way from file to numbers."""
 
     constant: tuple[str, ...] = ()
-    imputed: Mapping[str, int] | None = None
+    imputed: Mapping[str, int] = field(default_factory=dict)
     dropped_samples: tuple[str, ...] = ()
     dropped_features: tuple[str, ...] = ()
 
@@ -119,7 +119,7 @@ def _finish(parts: Parts, outcome: str | None, missing: str, categorical: Collec
         raise UnreadableInput(
             f"{where}: nothing is left after missing values were dropped; use missing='impute'"
         )
-    encoded = one_hot(fill_missing(frame) if imputed else frame, where, categorical)
+    encoded = one_hot(fill_missing(frame, where) if imputed else frame, where, categorical)
     constant = (encoded.X[0] == encoded.X).all(axis=0)
     kept = set(columns)
     report = TableReport(
