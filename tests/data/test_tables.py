@@ -37,6 +37,7 @@ def sources(tmp_path):
         "semicolons.txt": text_of(FRAME, ";").encode(),
         "comments.csv": b"# made by hand\n#\n" + text_of(FRAME).encode(),
         "hash.csv": b"#" + text_of(FRAME).encode(),
+        "trailing.csv": text_of(FRAME).replace("\n", ",\n").encode(),
         "comma.csv": b"# made by hand, in 2020, on a, rainy, day\n" + text_of(FRAME).encode(),
         "quoted.csv": FRAME.to_csv(index=False, quoting=1).encode(),
         "r.tsv": FRAME.set_index("id").to_csv(sep="\t").replace("id\t", "", 1).encode(),
@@ -84,7 +85,9 @@ def test_text_outcomes_stay_as_they_are(tmp_path):
     frame.set_index("id").T.to_csv(tmp_path / "t.csv")
     for table in (
         read_table(frame, "y"),
+        read_table(frame.astype({"y": "category"}), "y"),
         read_table(pl.from_pandas(frame), "y"),
+        read_table(pl.from_pandas(frame).with_columns(pl.col("y").cast(pl.Categorical)), "y"),
         read_table(tmp_path / "t.csv", "y", samples="columns"),
     ):
         assert table.y.tolist() == ["stage i", "stage ii", "stage i", "stage ii"]
@@ -191,7 +194,7 @@ def test_missing_outcomes_follow_the_rule():
 def test_nothing_left(tmp_path):
     with pytest.raises(UnreadableInput, match="nothing is left"):
         read_table(pd.DataFrame({"a": [np.nan, 1.0], "b": [1.0, np.nan]}), missing="drop_samples")
-    with pytest.raises(UnreadableInput, match="the pandas table, column 'a': .* none at all"):
+    with pytest.raises(UnreadableInput, match=r"the pandas table, column 'a': .* none at all"):
         read_table(pd.DataFrame({"a": [np.nan, np.nan], "b": [1.0, 2.0]}), missing="impute")
 
 
@@ -268,6 +271,14 @@ def test_npz_without_a_table_or_with_pickles(tmp_path):
     np.savez(tmp_path / "o.npz", X=np.array([[object()]]))
     with pytest.raises(UnreadableInput, match="plain arrays"):
         read_table(tmp_path / "o.npz")
+
+
+def test_a_bad_cell_with_samples_in_columns_names_sample_and_feature(tmp_path):
+    (tmp_path / "t.csv").write_text("gene,s1,s2,s3\nTP53,1,oops,2\nMYC,1,2,3\n")
+    with pytest.raises(
+        UnreadableInput, match=r"t.csv, sample 's2', column 'TP53': expected a number, got 'oops'"
+    ):
+        read_table(tmp_path / "t.csv", samples="columns")
 
 
 def test_bad_options(tmp_path):

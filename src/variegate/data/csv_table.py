@@ -86,7 +86,10 @@ def parse_text_table(table: TextTable, text_columns: Sequence[int] = (0,)) -> pd
             raise UnreadableInput(_complaint(table, str(error))) from None
     if frame.iloc[:, -1].isna().any() or (frame.iloc[:, -1] == "").any():
         _check_widths(table)
-    return frame.set_axis(list(table.columns), axis=1)
+    frame = frame.set_axis(list(table.columns), axis=1)
+    # delimiters at the ends of lines make a last column without name and content
+    trailing = table.columns[-1] == "" and len(table.columns) > 2 and frame.iloc[:, -1].isna().all()
+    return frame.iloc[:, :-1] if trailing else frame
 
 
 def check_names(names: Sequence[str], where: str, what: str) -> None:

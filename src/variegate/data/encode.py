@@ -83,7 +83,8 @@ def fill_missing(frame: pd.DataFrame, where: str) -> pd.DataFrame:
         column = frame[name]
         if column.isna().all():
             raise UnreadableInput(
-                f"{where}, column '{shortened(name)}': expected some values to impute from, got none at all; drop it"
+                f"{where}, column '{shortened(name)}': expected values to impute from, got none at "
+                "all; drop it"
             )
         value = column.mode().iloc[0] if column.dtype == object else column.median()
         filled[name] = column.fillna(value) if column.dtype != object else column.where(column.notna(), value)
@@ -113,7 +114,10 @@ def _number_or_text(raw: RawTable, name: str, cells: pd.Series) -> pd.Series:
         )
     if 2 * int((present & ~wrong).sum()) < int(present.sum()):
         return text
-    place = f", line {raw.line_of(row)}" if raw.line_of else f", row {row + 1}"
+    if raw.line_of is not None:
+        place = f", line {raw.line_of(row)}"
+    else:
+        place = f", row {row + 1}" if raw.ids is None else f", sample '{shortened(raw.ids[row])}'"
     raise UnreadableInput(
         f"{raw.where}{place}, column '{shortened(name)}': expected a number, got "
         f"'{shortened(text.iloc[row])}' "
