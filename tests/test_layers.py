@@ -6,8 +6,9 @@ from pathlib import Path
 import variegate
 
 LAYERS = [
-    {"dpp"},
-    {"similarity", "likelihoods", "priors", "datasets", "data"},
+    {"dpp", "data"},
+    {"similarity", "likelihoods", "priors", "screening"},
+    {"datasets"},
     {"inference"},
     {"predictions"},
     {"posterior"},

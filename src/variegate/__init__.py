@@ -1,6 +1,42 @@
 """Bayesian feature selection whose answer is a diverse set of predictive features."""
 
-from .dpp import IndependentSets, LowRankDPP
+from importlib import import_module
+from typing import Any
 
-__all__ = ["IndependentSets", "LowRankDPP"]
+from .dpp import IndependentSets, LowRankDPP
+from .inference import ConvergenceWarning, Fit, Settings, Target, fit, sample_posterior
+from .likelihoods import CustomLikelihood, Gaussian, Logistic, SumLikelihood
+from .posterior import Posterior
+from .priors import bernoulli_prior, dpp_prior
+
+__all__ = [
+    "ConvergenceWarning",
+    "CustomLikelihood",
+    "Fit",
+    "Gaussian",
+    "IndependentSets",
+    "Logistic",
+    "LowRankDPP",
+    "Posterior",
+    "Settings",
+    "SumLikelihood",
+    "Target",
+    "bernoulli_prior",
+    "data",
+    "datasets",
+    "dpp_prior",
+    "fit",
+    "sample_posterior",
+    "screening",
+    "similarity",
+]
 __version__ = "0.1.0.dev0"
+
+# rooms that read tables bring pandas with them, which takes a second: they are opened on first use
+_LAZY = {"data", "datasets", "screening", "similarity"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

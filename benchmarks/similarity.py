@@ -1,0 +1,99 @@
+"""Similarity and readers: seconds and peak memory of each promise, each in a process of its own.
+
+`python -m benchmarks.similarity`; the real data are found as the loaders find them (VARIEGATE_DATA).
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from variegate import datasets, similarity
+from variegate.data import read_network, read_table
+from variegate.screening import screen
+
+from .measure import versions
+
+
+def hundred_thousand_points() -> str:
+    points = np.random.default_rng(0).random((100_000, 2))
+    phi = similarity.from_coordinates(points, 0.15, rank=200, tol=0.0)
+    return f"rank {phi.shape[1]}, trace error {phi.trace_error:.1e}"
+
+
+def large_network() -> str:
+    """20,000 nodes and 600,000 edges, written as text and read back, then 300 hubs."""
+    rng = np.random.default_rng(0)
+    ends = (20_000 * rng.random((2, 600_000)) ** 2).astype(int)  # squared: some nodes are hubs
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "edges.tsv"
+        path.write_text("\n".join(f"G{a}\tG{b}" for a, b in ends.T), encoding="utf-8")
+        start = time.perf_counter()
+        network = read_network(path)
+        read = time.perf_counter() - start
+    phi = similarity.from_network(network, network.names, hubs=300, rank=300)
+    return f"{len(network.names)} nodes, {network.n_edges} edges, read in {read:.1f} s, Φ {phi.shape}"
+
+
+def papers_genes() -> str:
+    data = datasets.load_tcga_brca(in_biogrid=True)
+    genes = screen(data.X, data.y, n=2000, test="likelihood_ratio")
+    about = data.about_features.iloc[genes]
+    network = datasets.load_biogrid().with_aliases(dict(zip(about["symbol"], about["entrez"], strict=True)))
+    phi = similarity.from_network(network, about["symbol"], hubs=300, rank=300)
+    return f"X {data.X[:, genes].shape}, Φ {phi.shape}, trace error {phi.trace_error:.3f}"
+
+
+def wide_table() -> str:
+    """Write and read a CSV file of 500 samples and 20,000 features."""
+    X = np.random.default_rng(0).standard_normal((500, 20_000)).round(4)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "wide.csv"
+        header = ",".join(["id", *(f"g{j}" for j in range(20_000))])
+        rows = "\n".join(f"s{i}," + ",".join(map(str, row)) for i, row in enumerate(X))
+        path.write_text(f"{header}\n{rows}\n", encoding="utf-8")
+        start = time.perf_counter()
+        table = read_table(path)
+    return f"{table.X.shape} read in {time.perf_counter() - start:.1f} s"
+
+
+CASES: dict[str, tuple[Callable[[], str], str]] = {
+    "points": (hundred_thousand_points, "100,000 points, rank 200: under 60 s, under 2 GB"),
+    "network": (large_network, "20,000 nodes, 600,000 edges, 300 hubs: a few seconds, a few hundred MB"),
+    "genes": (papers_genes, "TCGA + BioGRID, 2,000 screened genes, rank 300: under 15 s"),
+    "table": (wide_table, "CSV of 500 × 20,000"),
+}
+
+
+def measure(name: str) -> None:
+    """Run one case and print its row; the child process calls this."""
+    start = time.perf_counter()
+    result = CASES[name][0]()
+    seconds = time.perf_counter() - start
+    megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"| {CASES[name][1]} | {seconds:.1f} | {megabytes:.0f} | {result} |")
+
+
+def main() -> str:
+    rows = []
+    for name in CASES:
+        if name == "genes" and not os.environ.get(datasets.home.VARIABLE):
+            rows.append(f"| {CASES[name][1]} | skipped: set {datasets.home.VARIABLE} | | |")
+            continue
+        child = [sys.executable, "-m", "benchmarks.similarity", name]
+        rows.append(subprocess.run(child, check=True, capture_output=True, text=True).stdout.strip())
+    header = ["| what was promised | s | peak MB | result |", "| --- | --- | --- | --- |"]
+    about = versions("numpy", "scipy", "pandas")
+    return "\n\n".join(["## Similarity and reading", about, "\n".join([*header, *rows])])
+
+
+if __name__ == "__main__":
+    measure(sys.argv[1]) if len(sys.argv) > 1 else print(main())

@@ -1,0 +1,115 @@
+"""BioGRID's own files, TAB2 and TAB3."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import pandas as pd
+
+from .columns import pick_columns
+from .errors import DataWarning, UnreadableInput
+from .network import Network, network_from_edges, one_spelling, unambiguous
+from .text import first_line, read_text
+
+_COLUMNS = {
+    "entrez_a": ["entrez gene interactor a"],
+    "entrez_b": ["entrez gene interactor b"],
+    "symbol_a": ["official symbol interactor a"],
+    "symbol_b": ["official symbol interactor b"],
+    "synonyms_a": ["synonyms interactor a"],
+    "synonyms_b": ["synonyms interactor b"],
+    "type": ["experimental system type"],
+    "organism_a": ["organism interactor a", "organism id interactor a"],
+    "organism_b": ["organism interactor b", "organism id interactor b"],
+}
+
+
+def is_biogrid(line: str) -> bool:
+    """Tell BioGRID's header from others."""
+    return line.lstrip("#\"' ").casefold().startswith("biogrid interaction id")
+
+
+def read_biogrid(path: str | Path, *, organism: int = 9606, physical: bool = True, names: str = "symbol") -> Network:
+    """Read a BioGRID TAB2 or TAB3 file: the interactions within one organism.
+
+    Parameters
+    ----------
+    path : `BIOGRID-….tab2.txt` or `….tab3.txt`, possibly gzipped
+    organism : NCBI taxonomy id of both partners; 9606 is human
+    physical : keep physical interactions only; False keeps genetic ones too
+    names : what nodes are called, "symbol" (official symbols; spellings that differ in case only are one
+        node) or "entrez"; the other one and the synonyms become aliases
+    """
+    if names not in ("symbol", "entrez"):
+        raise ValueError(f'expected names "symbol" or "entrez", got {names!r}')
+    rows = _interactions(path, read_text(path))
+    kept = rows[(rows.organism_a == str(organism)) & (rows.organism_b == str(organism))]
+    if physical:
+        kept = kept[kept.type.str.casefold() == "physical"]
+    if not len(kept):
+        present = rows.organism_a.value_counts().head(3).index.tolist()
+        kind = "physical interactions" if physical else "interactions"
+        raise UnreadableInput(
+            f"{path}: expected {kind} of organism {organism}, found none among {len(rows)} rows; "
+            "the commonest "
+            f"organisms are {', '.join(present) or 'none'}: give organism="
+        )
+    return _network(_named(path, kept, names), names)
+
+
+def _interactions(path: str | Path, text: str) -> pd.DataFrame:
+    header = first_line(text)
+    if not is_biogrid(header):
+        raise UnreadableInput(
+            f"{path}: expected BioGRID's TAB2 or TAB3 format, whose header starts with '#BioGRID "
+            "Interaction ID', "
+            f"got '{header[:40]}'; for a plain edge list use read_edges"
+        )
+    titles = [title.strip("#\"' ").casefold() for title in header.split("\t")]
+    positions = []
+    for name, choices in _COLUMNS.items():
+        found = [titles.index(choice) for choice in choices if choice in titles]
+        if not found:
+            raise UnreadableInput(
+                f"{path}: expected a column '{choices[-1]}' ({name}) in the header, found "
+                f"{len(titles)} others; "
+                "is the file tab-separated and complete?"
+            )
+        positions.append(found[0])
+    rows = pick_columns(path, text, "\t", positions, quoted=False).iloc[1:]
+    return rows.set_axis(list(_COLUMNS), axis=1)
+
+
+def _named(path: str | Path, rows: pd.DataFrame, names: str) -> pd.DataFrame:
+    """Return the rows where both partners have the kind of name that is asked for."""
+    nameless = rows[f"{names}_a"].isin(["", "-"]) | rows[f"{names}_b"].isin(["", "-"])
+    if nameless.all():
+        raise UnreadableInput(f"{path}: expected partners with an {names} name, got none; use the other names=")
+    if nameless.any():
+        warnings.warn(
+            f"{path}: {int(nameless.sum())} of {len(rows)} interactions left out, since a partner has no {names}",
+            DataWarning,
+            stacklevel=3,
+        )
+    return rows[~nameless]
+
+
+def _network(rows: pd.DataFrame, names: str) -> Network:
+    partners = pd.concat(
+        [
+            rows[[f"{c}_{side}" for c in ("entrez", "symbol", "synonyms")]].set_axis(
+                ["entrez", "symbol", "synonyms"], axis=1
+            )
+            for side in "ab"
+        ],
+        ignore_index=True,
+    )
+    node = one_spelling(partners[names])
+    once = partners.assign(node=node).drop_duplicates()
+    other = once["entrez" if names == "symbol" else "symbol"]
+    synonyms = once.synonyms.str.split("|")
+    pairs = [*zip(other, once.node, strict=True)]
+    pairs += [(alias.strip(), n) for some, n in zip(synonyms, once.node, strict=True) for alias in some]
+    half = len(rows)
+    return network_from_edges(node[:half].to_numpy(object), node[half:].to_numpy(object), unambiguous(pairs))

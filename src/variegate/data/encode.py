@@ -1,0 +1,146 @@
+"""From cells to numbers: numeric columns, categories as 0/1 columns, missing values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from .csv_table import MISSING
+from .errors import UnreadableInput
+from .frames import RawTable
+from .text import shortened
+
+_MOST_CATEGORIES = 50
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Numbers X (N, M), the columns' names, and for 0/1 columns the categorical column they come from."""
+
+    X: npt.NDArray[Any]
+    features: tuple[str, ...]
+    groups: tuple[str | None, ...]
+
+
+def to_numeric(raw: RawTable, categorical: Collection[str] = ()) -> pd.DataFrame:
+    """Return the frame with each column numeric (NaN: missing) or, if categorical, text (None: missing).
+
+    A column of text is categorical if fewer than half of its cells read as numbers; otherwise a cell that
+    does not is an error, since a typing mistake is the likelier reason.
+    """
+    done = {}
+    for name in [n for n, kind in zip(raw.frame.columns, raw.frame.dtypes, strict=True) if _needs_work(kind)]:
+        cells = raw.frame[name]
+        done[name] = _text(cells) if name in categorical else _number_or_text(raw, name, cells)
+    for name in [n for n in categorical if n in raw.frame.columns and n not in done]:
+        done[name] = _text(raw.frame[name])
+    if not done:
+        return raw.frame
+    return pd.DataFrame({n: done.get(n, raw.frame[n]) for n in raw.frame.columns}, copy=False)
+
+
+def one_hot(frame: pd.DataFrame, where: str, categorical: Collection[str] = ()) -> Encoded:
+    """Return numbers: numeric columns as they are, a column of text as one 0/1 column per category."""
+    pieces: list[Any] = []
+    features: list[str] = []
+    groups: list[str | None] = []
+    text = [kind == object for kind in frame.dtypes]  # noqa: E721
+    starts = [0, *(np.flatnonzero(np.diff(np.array(text, dtype=int))) + 1), len(text)] if text else [0]
+    for start, stop in pairwise(starts):
+        names = list(frame.columns[start:stop])
+        if not text[start]:
+            pieces.append(_float(frame.iloc[:, start:stop]))
+            features += names
+            groups += [None] * len(names)
+            continue
+        for name in names:
+            levels = _levels(frame[name], where, name in categorical)
+            pieces.append(np.column_stack([(frame[name] == level).to_numpy(float) for level in levels]))
+            features += [f"{name}={level}" for level in levels]
+            groups += [name] * len(levels)
+    X = np.hstack(pieces) if len(pieces) != 1 else pieces[0]
+    return Encoded(np.ascontiguousarray(X), tuple(features), tuple(groups))
+
+
+def missing_counts(frame: pd.DataFrame) -> dict[str, int]:
+    """Return the number of missing cells of each column that has any."""
+    counts = frame.isna().sum()
+    return {str(name): int(count) for name, count in counts[counts > 0].items()}
+
+
+def fill_missing(frame: pd.DataFrame, where: str) -> pd.DataFrame:
+    """Fill numeric columns with their median and text columns with their commonest value."""
+    filled = {}
+    for name in missing_counts(frame):
+        column = frame[name]
+        if column.isna().all():
+            raise UnreadableInput(
+                f"{where}, column '{shortened(name)}': expected values to impute from, got none at all; drop it"
+            )
+        value = column.mode().iloc[0] if column.dtype == object else column.median()
+        filled[name] = column.fillna(value) if column.dtype != object else column.where(column.notna(), value)
+    return frame.assign(**filled) if filled else frame
+
+
+def _needs_work(kind: Any) -> bool:
+    return not (isinstance(kind, np.dtype) and kind.kind in "fiub")
+
+
+def _number_or_text(raw: RawTable, name: str, cells: pd.Series) -> pd.Series:
+    if str(cells.dtype).startswith(("datetime", "timedelta", "period")):
+        raise UnreadableInput(f"{raw.where}, column '{name}': expected numbers or categories, got dates; drop it")
+    text = _text(cells)
+    numbers = pd.to_numeric(text, errors="coerce").astype(float)
+    present = text.notna()
+    wrong = present & numbers.isna()
+    if not wrong.any():  # float, since pandas can miss the last digit
+        return text.map(lambda v: np.nan if v is None else float(v)).astype(float)
+    row = int(wrong.to_numpy().argmax())
+    if _DECIMAL_COMMA.fullmatch(text.iloc[row]):
+        raise UnreadableInput(
+            f"{raw.where}, column '{shortened(name)}': expected decimal points, got a comma in "
+            f"'{shortened(text.iloc[row])}'; write 1.5, not 1,5"
+        )
+    if 2 * int((present & ~wrong).sum()) < int(present.sum()):
+        return text
+    if raw.line_of is not None:
+        place = f", line {raw.line_of(row)}"
+    else:
+        place = f", row {row + 1}" if raw.ids is None else f", sample '{shortened(raw.ids[row])}'"
+    raise UnreadableInput(
+        f"{raw.where}{place}, column '{shortened(name)}': expected a number, got "
+        f"'{shortened(text.iloc[row])}' "
+        f"({int(wrong.sum())} such cells); correct it, leave it blank if missing, or list the "
+        "column as categorical"
+    )
+
+
+def _text(cells: pd.Series) -> pd.Series:
+    values = [None if v is None or v != v or v is pd.NaT or v is pd.NA else str(v).strip() for v in cells.array]
+    return pd.Series([None if v in MISSING else v for v in values], index=cells.index, dtype=object)
+
+
+def _levels(column: pd.Series, where: str, asked_for: bool) -> Sequence[str]:
+    levels = sorted(set(column.dropna()))
+    if len(levels) > _MOST_CATEGORIES and not asked_for:
+        raise UnreadableInput(
+            f"{where}, column '{shortened(str(column.name))}': expected numbers or at most "
+            f"{_MOST_CATEGORIES} "
+            f"categories, got text with {len(levels)} different values (e.g. "
+            f"'{shortened(levels[0])}'); drop it, "
+            "name it as id_column, or list it as categorical"
+        )
+    return levels or ["missing"]
+
+
+def _float(frame: pd.DataFrame) -> npt.NDArray[Any]:
+    single = all(kind == np.float32 for kind in frame.dtypes)
+    return np.asarray(frame.to_numpy(dtype=np.float32 if single else np.float64))

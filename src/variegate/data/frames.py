@@ -1,0 +1,148 @@
+"""Every source of a table brought to one form: a frame of features, ids, and columns beside the features."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from .csv_table import check_names, open_text_table, parse_text_table
+from .errors import UnreadableInput, optional
+from .text import read_bytes
+
+_FEATURE_KEYS = ("features", "feature_names", "columns", "symbols", "genes", "names")
+_SAMPLE_KEYS = ("samples", "sample_ids", "ids", "index")
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """A table before anything is interpreted.
+
+    frame : what the source has as its main table; columns are named, all names differ
+    ids : the rows' ids, where the source keeps them apart from the columns
+    beside : further columns about the samples (AnnData's obs, vectors in an .npz), same rows
+    where : how error messages call the source
+    line_of : row number → line of the file, for text files
+    """
+
+    frame: pd.DataFrame
+    where: str
+    ids: tuple[str, ...] | None = None
+    beside: pd.DataFrame | None = None
+    line_of: Callable[[int], int] | None = None
+
+
+def load(source: Any, delimiter: str | None = None, text_columns: tuple[str, ...] = ()) -> RawTable:
+    """Return any source as a RawTable: a path by its ending, or a pandas, polars or pyarrow table."""
+    if not isinstance(source, str | Path):
+        return _from_frame(source)
+    endings = [ending.lower() for ending in Path(source).suffixes]
+    kind = next((e for e in reversed(endings) if e != ".gz"), "")
+    if kind in (".parquet", ".pq"):
+        return _from_parquet(source)
+    if kind == ".npz":
+        return _from_npz(source)
+    if kind == ".h5ad":
+        return _from_h5ad(source)
+    if kind in (".xlsx", ".xls", ".ods"):
+        raise UnreadableInput(f"{source}: expected CSV, TSV, Parquet, .npz or .h5ad; save the sheet as CSV")
+    return _from_text(source, delimiter, text_columns)
+
+
+def _from_text(path: str | Path, delimiter: str | None, text_columns: tuple[str, ...]) -> RawTable:
+    table = open_text_table(path, delimiter)
+    words = {0} | {table.columns.index(name) for name in text_columns if name in table.columns}
+    frame = parse_text_table(table, sorted(words))
+    return RawTable(frame, str(path), line_of=table.line_of)
+
+
+def _from_frame(source: Any) -> RawTable:
+    where = f"the {type(source).__module__.split('.')[0]} table"
+    if isinstance(source, pd.DataFrame):
+        check_names([str(name) for name in source.columns], where, "columns")
+        # whole numbers without a name are what is left of row numbers after filtering, not ids
+        plain = source.index.name is None and source.index.inferred_type in ("integer", "empty")
+        ids = None if plain else tuple(map(str, source.index))
+        frame = source.set_axis([str(name) for name in source.columns], axis=1).reset_index(drop=True)
+        return RawTable(frame, where, ids)
+    try:
+        eager = nw.from_native(source, eager_only=True)
+    except TypeError:
+        raise TypeError(
+            "expected a table: a file, or a pandas, polars or pyarrow table, got " + type(source).__name__
+        ) from None
+    names = list(eager.columns)
+    check_names(names, where, "columns")
+    return RawTable(pd.DataFrame({name: _to_numpy(eager[name]) for name in names}), where)
+
+
+def _to_numpy(column: Any) -> Any:
+    """Return a column's values; text and categories as objects with None for missing."""
+    if column.dtype.is_numeric() or column.dtype == nw.Boolean:
+        if column.null_count() == 0:
+            return column.to_numpy()
+        return np.array([np.nan if v is None else float(v) for v in column.to_list()])
+    return np.array([None if v is None else v for v in column.to_list()], dtype=object)
+
+
+def _from_parquet(path: str | Path) -> RawTable:
+    content = read_bytes(path)
+    parquet = optional("pyarrow.parquet", "tables")
+    try:
+        frame = parquet.read_table(io.BytesIO(content)).to_pandas()
+    except Exception as error:  # pyarrow raises a zoo of types on damaged files
+        raise UnreadableInput(f"{path}: expected a Parquet file, but it cannot be read ({_brief(error)})") from None
+    raw = _from_frame(frame)
+    return RawTable(raw.frame, str(path), raw.ids)
+
+
+def _from_npz(path: str | Path) -> RawTable:
+    content = read_bytes(path)
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+    except Exception as error:  # zipfile, zlib and numpy each raise types of their own on damaged files
+        raise UnreadableInput(
+            f"{path}: expected an .npz file of plain arrays, but it cannot be read ({_brief(error)})"
+        ) from None
+    tables = [name for name, array in arrays.items() if array.ndim == 2 and array.dtype.kind in "fiub"]
+    key = "X" if "X" in tables else tables[0] if len(tables) == 1 else None
+    if key is None:
+        raise UnreadableInput(f"{path}: expected a numeric array 'X' (samples × features), found {list(arrays)[:8]}")
+    X = arrays.pop(key)
+    features = _labels(arrays, _FEATURE_KEYS, X.shape[1]) or [f"x{j}" for j in range(X.shape[1])]
+    check_names(features, str(path), "features")
+    ids = _labels(arrays, _SAMPLE_KEYS, X.shape[0])
+    vectors = {name: array for name, array in arrays.items() if array.shape == (X.shape[0],)}
+    frame = pd.DataFrame(X, columns=features)
+    return RawTable(frame, str(path), tuple(ids) if ids else None, pd.DataFrame(vectors))
+
+
+def _labels(arrays: dict[str, Any], keys: tuple[str, ...], length: int) -> list[str] | None:
+    found = next((key for key in keys if key in arrays and arrays[key].shape == (length,)), None)
+    return [str(value) for value in arrays.pop(found)] if found else None
+
+
+def _from_h5ad(path: str | Path) -> RawTable:
+    if not Path(path).is_file():
+        raise UnreadableInput(f"{path}: expected a file, found none; check the path")
+    anndata = optional("anndata", "anndata")
+    try:
+        data = anndata.read_h5ad(path)
+        X = data.X.toarray() if sparse.issparse(data.X) else np.asarray(data.X)
+        frame = pd.DataFrame(X, columns=[str(name) for name in data.var_names])
+    except Exception as error:  # h5py and anndata each raise types of their own on damaged files
+        raise UnreadableInput(f"{path}: expected an AnnData file, but it cannot be read ({_brief(error)})") from None
+    check_names(list(frame.columns), str(path), "variables")
+    return RawTable(frame, str(path), tuple(map(str, data.obs_names)), data.obs.reset_index(drop=True))
+
+
+def _brief(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"

@@ -1,0 +1,61 @@
+"""GraphML, the XML format that network programs exchange."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from .errors import UnreadableInput
+from .network import Network, network_from_edges, unambiguous
+from .text import read_text
+
+
+def read_graphml(path: str | Path) -> Network:
+    """Read a GraphML file; a node's attributes "name", "label" and "symbol" become aliases of its id."""
+    root = _root(path, read_text(path))
+    if _tag(root) != "graphml":
+        raise UnreadableInput(f"{path}: expected a GraphML file, got XML whose outermost element is {_tag(root)}")
+    nodes = [node for node in root.iter() if _tag(node) == "node"]
+    ids = [_attribute(path, node, "id") for node in nodes]
+    ends = list(_edges(path, root, set(ids)))
+    titles = {key.get("id"): (key.get("attr.name") or "").casefold() for key in root.iter() if _tag(key) == "key"}
+    aliases = [
+        ((data.text or "").strip(), name)
+        for node, name in zip(nodes, ids, strict=True)
+        for data in node
+        if titles.get(data.get("key")) in ("name", "label", "symbol")
+    ]
+    # a self-loop, which is dropped, keeps a node without neighbours in the network
+    ends += [(name, name) for name in ids]
+    return network_from_edges([a for a, _ in ends], [b for _, b in ends], unambiguous(aliases))
+
+
+def _root(path: str | Path, text: str) -> ET.Element:
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise UnreadableInput(f"{path}: expected plain GraphML, got a document type definition; remove it")
+    try:
+        return ET.fromstring(text)
+    except (ET.ParseError, ValueError) as error:
+        raise UnreadableInput(f"{path}: expected complete XML, but it cannot be parsed: {error}") from None
+
+
+def _edges(path: str | Path, root: ET.Element, ids: set[str]) -> Iterator[tuple[str, str]]:
+    for edge in root.iter():
+        if _tag(edge) == "edge":
+            ends = _attribute(path, edge, "source"), _attribute(path, edge, "target")
+            for end in ends:
+                if end not in ids:
+                    raise UnreadableInput(f"{path}: an edge leads to '{end}', but no node has that id; add the node")
+            yield ends
+
+
+def _tag(element: ET.Element) -> str:
+    return str(element.tag).rpartition("}")[2]
+
+
+def _attribute(path: str | Path, element: ET.Element, name: str) -> str:
+    value = element.get(name)
+    if value is None:
+        raise UnreadableInput(f"{path}: expected the attribute '{name}' on every {_tag(element)}, one has none")
+    return value

@@ -1,0 +1,96 @@
+"""The outcome: a column of the table, or of a second one that is joined by sample id."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from .csv_table import MISSING, check_names
+from .errors import DataWarning, UnreadableInput
+from .frames import RawTable, load
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A table on its way: features still as a frame, ids, outcome."""
+
+    raw: RawTable
+    ids: tuple[str, ...]
+    y: pd.Series | None
+
+
+def second_table(source: Any, id_column: str | None, delimiter: str | None) -> RawTable:
+    """Return the second table with its ids apart."""
+    raw = load(source, delimiter, () if id_column is None else (id_column,))
+    if id_column is None:
+        ids = raw.ids if raw.ids is not None else tuple(map(str, raw.frame.iloc[:, 0]))
+    else:
+        check_column(raw, id_column, "an id column")
+        ids = tuple(map(str, raw.frame[id_column]))
+    return replace(raw, ids=ids)
+
+
+def check_column(raw: RawTable, name: str, what: str) -> None:
+    """Refuse a column that does not exist, showing those that do."""
+    if name not in raw.frame.columns:
+        close = [column for column in raw.frame.columns if str(column).casefold() == name.casefold()]
+        some = close or list(raw.frame.columns[:8])
+        raise UnreadableInput(f"{raw.where}: expected {what} '{name}', found {some}; check the name")
+
+
+def with_outcome(raw: RawTable, outcome: str | None, second: RawTable | None) -> Parts:
+    """Separate the outcome from the features, or fetch it from the second table."""
+    ids = raw.ids if raw.ids is not None else tuple(map(str, range(1, len(raw.frame) + 1)))
+    if outcome is None:
+        if second is not None:
+            raise ValueError("expected outcome= with the name of a column of outcome_table")
+        return Parts(raw, ids, None)
+    if second is not None:
+        return _joined(raw, ids, outcome, second)
+    if outcome not in raw.frame.columns and raw.beside is not None and outcome in raw.beside.columns:
+        return Parts(raw, ids, _tidy(raw.beside[outcome]))
+    check_column(raw, outcome, "an outcome column")
+    y = raw.frame[outcome]
+    return Parts(replace(raw, frame=raw.frame.drop(columns=outcome)), ids, _tidy(y))
+
+
+def _joined(raw: RawTable, ids: tuple[str, ...], outcome: str, second: RawTable) -> Parts:
+    check_column(second, outcome, "an outcome column")
+    frame, keys = second.frame, list(second.ids or ())
+    check_names(keys, second.where, "sample ids")
+    check_names(ids, raw.where, "sample ids")
+    y = _tidy(frame[outcome]).set_axis(keys)
+    found = np.array([i in y.index for i in ids])
+    if not found.any():
+        raise UnreadableInput(
+            f"{second.where}: expected the sample ids of {raw.where}, but none is there: '{ids[0]}' against "
+            f"'{keys[0] if keys else ''}'; give id_column=, or use the same ids in both"
+        )
+    if not found.all():
+        warnings.warn(
+            f"{int((~found).sum())} of {len(ids)} samples are not in {second.where} and were left out",
+            DataWarning,
+            stacklevel=4,
+        )
+    kept = tuple(i for i, known in zip(ids, found, strict=True) if known)
+    line_of = None if raw.line_of is None else _through(raw.line_of, np.flatnonzero(found))
+    rest = replace(raw, frame=raw.frame.loc[found].reset_index(drop=True), ids=kept, beside=None, line_of=line_of)
+    return Parts(rest, kept, y.loc[list(kept)].reset_index(drop=True))
+
+
+def _through(line_of: Any, rows: npt.NDArray[np.intp]) -> Any:
+    return lambda row: line_of(int(rows[row]))
+
+
+def _tidy(y: pd.Series) -> pd.Series:
+    """Return the outcome with numbers as numbers and blanks as missing."""
+    if y.dtype != object:
+        return y
+    missing = y.isna() | y.isin(MISSING)
+    numbers = pd.to_numeric(y.where(~missing, None), errors="coerce")
+    return numbers if not (numbers.isna() & ~missing).any() else y.where(~missing, None)

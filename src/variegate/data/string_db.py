@@ -1,0 +1,76 @@
+"""STRING's own files: protein links, with aliases or info for names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from .columns import check_filled, pick_columns
+from .errors import UnreadableInput
+from .network import Network, network_from_edges, unambiguous
+from .text import find_delimiter, first_line, read_text, shortened
+
+
+def is_string(line: str) -> bool:
+    """Tell the header of STRING's links from others."""
+    return [cell.strip("#\"' ") for cell in line.split()][:2] == ["protein1", "protein2"]
+
+
+def read_string(links: str | Path, aliases: str | Path | None = None, *, min_score: int = 400) -> Network:
+    """Read STRING protein links with a combined score of at least `min_score`.
+
+    Parameters
+    ----------
+    links : `….protein.links.…txt`, possibly gzipped (also the detailed and full ones)
+    aliases : `….protein.aliases.…txt` or `….protein.info.…txt`: other names of the proteins, so that
+        features can be gene symbols; names that several proteins share are left out
+    min_score : 0 to 1000; STRING calls 150 low, 400 medium, 700 high, 900 highest confidence
+
+    Nodes are STRING ids such as 9606.ENSP00000269305; the id without the organism is always an alias.
+    """
+    if not 0 <= min_score <= 1000:
+        raise ValueError(f"expected min_score from 0 to 1000, got {min_score}")
+    rows = _links(links, read_text(links))
+    rows = rows[rows.score >= min_score]
+    if not len(rows):
+        raise UnreadableInput(f"{links}: expected links with a score of at least {min_score}, found none; lower it")
+    nodes = pd.unique(pd.concat([rows.a, rows.b]))
+    pairs = [(node.partition(".")[2], node) for node in nodes]
+    if aliases is not None:
+        pairs += _aliases(aliases, read_text(aliases), set(nodes))
+    return network_from_edges(rows.a.to_numpy(object), rows.b.to_numpy(object), unambiguous(pairs))
+
+
+def _links(path: str | Path, text: str) -> pd.DataFrame:
+    header = first_line(text)
+    titles = [cell.strip("#\"' ") for cell in header.split()]
+    if not is_string(header) or "combined_score" not in titles:
+        raise UnreadableInput(
+            f"{path}: expected STRING's protein links, with the columns protein1, protein2 and "
+            "combined_score, got "
+            f"'{shortened(header)}'; for a plain edge list use read_edges"
+        )
+    delimiter = find_delimiter(path, header)
+    rows = pick_columns(path, text, delimiter, [0, 1, titles.index("combined_score")], quoted=False)
+    check_filled(path, rows, text, delimiter)
+    rows = rows.iloc[1:].set_axis(["a", "b", "score"], axis=1)
+    score = pd.to_numeric(rows.score, errors="coerce")
+    if score.isna().any():
+        row = int(score.isna().to_numpy().argmax())
+        raise UnreadableInput(
+            f"{path}, line {row + 2}: expected a number as combined_score, got '{shortened(rows.score.iloc[row])}'"
+        )
+    return rows.assign(score=score)
+
+
+def _aliases(path: str | Path, text: str, nodes: set[str]) -> list[tuple[str, str]]:
+    header = first_line(text)
+    if not header.lstrip("#\"' ").startswith(("string_protein_id", "protein_external_id")):
+        raise UnreadableInput(
+            f"{path}: expected STRING's aliases or info, whose header starts with '#string_protein_id', got "
+            f"'{shortened(header)}'"
+        )
+    rows = pick_columns(path, text, "\t", [0, 1], quoted=False).iloc[1:]
+    rows = rows[rows[0].isin(nodes)]
+    return list(zip(rows[1], rows[0], strict=True))

@@ -1,0 +1,38 @@
+"""What every loader returns."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ..data.text import read_text
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Real data, ready for a fit.
+
+    X : (N, M) numbers
+    y : (N,) outcome, numbers or words
+    features, samples : M and N names
+    about_features, about_samples : what else is known, as data frames in the same order (or without columns)
+    truth : indices of the true features where they are known, else None
+    """
+
+    X: npt.NDArray[Any]
+    y: npt.NDArray[Any]
+    features: tuple[str, ...]
+    samples: tuple[str, ...]
+    about_features: pd.DataFrame
+    about_samples: pd.DataFrame
+    truth: npt.NDArray[np.intp] | None = None
+
+
+def read_frame(path: Any) -> pd.DataFrame:
+    """Read a CSV file without guessing what is missing: blank cells are, words such as NA are not."""
+    return pd.read_csv(io.BytesIO(read_text(path).encode()), keep_default_na=False, na_values=[""])

@@ -1,0 +1,52 @@
+"""July temperature of the United States: the paper's second experiment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from .dataset import Dataset, read_frame
+from .home import locate
+
+
+def load_july_temperature(*, sample: bool = False, data_home: str | Path | None = None) -> Dataset:
+    """Load mean July temperatures (°C, 1981-2010) of 7,185 U.S. weather stations.  Paper: section 5.2.
+
+    X holds the places, longitude and latitude in degrees; features for a regression are bumps at places of
+    your choice, see `gaussian_bumps`.
+
+    Parameters
+    ----------
+    sample : True keeps 476 stations, the paper's number (not its very list, which could not be found)
+    data_home : folder with `us_july_temperature/`; None: the environment variable VARIEGATE_DATA
+    """
+    stations = read_frame(locate("us_july_temperature/us_stations_july.csv.gz", data_home))
+    if sample:
+        stations = stations[stations["sample476"] == 1].reset_index(drop=True)
+    return Dataset(
+        X=stations[["lon", "lat"]].to_numpy(float),
+        y=stations["july_tavg_c"].to_numpy(float),
+        features=("lon", "lat"),
+        samples=tuple(stations["station_id"]),
+        about_features=pd.DataFrame(index=range(2)),
+        about_samples=stations,
+    )
+
+
+def gaussian_bumps(points: npt.ArrayLike, centres: npt.ArrayLike, widths: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Return basis functions exp(−‖x_n − c_m‖² / w_m²), shape (N, M).  Paper: section 5.2.
+
+    >>> gaussian_bumps([[0.0], [1.0]], [[0.0], [1.0]], [1.0, 1.0]).round(2)
+    array([[1.  , 0.37],
+           [0.37, 1.  ]])
+    """
+    x, c = np.asarray(points, dtype=float), np.asarray(centres, dtype=float)
+    w = np.broadcast_to(np.asarray(widths, dtype=float), len(c))
+    d2 = np.zeros((len(x), len(c)))
+    for axis in range(x.shape[1]):
+        d2 += (x[:, None, axis] - c[None, :, axis]) ** 2
+    bumps: npt.NDArray[np.float64] = np.exp(-d2 / w**2)
+    return bumps

@@ -1,0 +1,161 @@
+"""Screening: the columns with the strongest univariate relation to the outcome.
+
+Call it inside training folds only: choosing columns on all samples and then cross-validating makes the
+result look better than it is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+_NEWTON_STEPS = 50
+_CHUNK = 2048  # columns at a time: bounds the memory of the Newton iteration at a few N · 2048 arrays
+
+
+def screen(X: npt.ArrayLike, y: npt.ArrayLike, n: int, test: str = "f") -> Array:
+    """Return the n columns of X most related to y, as sorted indices.
+
+    Parameters
+    ----------
+    X : (N, M) numbers
+    y : (N,) numbers for "f" (or two classes, taken as 0 and 1); two classes for "likelihood_ratio"
+    n : how many columns to keep; all, if there are fewer
+    test : "f", the F test of a univariate linear regression; or "likelihood_ratio", that of a univariate
+        logistic regression (the paper's).  Paper: section 5.1
+
+    Constant columns come last; ties go to the column further left.
+
+    >>> X = np.array([[0.0, 1.0, 5.0], [1.0, 2.0, 5.0], [0.0, 3.5, 5.0], [1.0, 4.0, 5.0]])
+    >>> screen(X, [1.0, 2.0, 3.0, 4.0], n=1)
+    array([1])
+    """
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+        raise ValueError(f"expected n to be a positive whole number of columns, got {n!r}")
+    if test not in ("f", "likelihood_ratio"):
+        raise ValueError(f'expected test "f" or "likelihood_ratio", got {test!r}')
+    scores = (f_statistics if test == "f" else likelihood_ratios)(X, y)
+    return np.sort(np.argsort(-scores, kind="stable")[:n])
+
+
+def f_statistics(X: npt.ArrayLike, y: npt.ArrayLike) -> Array:
+    """Return F = r² (N − 2) / (1 − r²) for each column, shape (M,); −1 for constant columns."""
+    Z, outcome = _checked(X, y)
+    t = outcome.astype(np.float64) if outcome.dtype.kind in "fiub" else _two_classes(outcome)
+    if not np.isfinite(t).all():
+        raise ValueError("expected an outcome without missing or infinite values, got some; drop those samples")
+    centred = t - t.mean()
+    if not centred.any():
+        raise ValueError("expected an outcome that varies, got the same value for every sample")
+    r2 = np.empty(Z.shape[1])
+    for columns in _chunks(Z.shape[1]):
+        S = _standardised(Z[:, columns])
+        r2[columns] = (S.T @ (centred / np.linalg.norm(centred))) ** 2
+        r2[columns][~S.any(axis=0)] = -1.0
+    constant = r2 < 0
+    with np.errstate(divide="ignore"):
+        F = np.clip(r2, 0, 1) * (len(t) - 2) / (1 - np.clip(r2, 0, 1))
+    return np.where(constant, -1.0, F)
+
+
+def likelihood_ratios(X: npt.ArrayLike, y: npt.ArrayLike) -> Array:
+    """Return 2 (log p(y | column) − log p(y)) of logistic regressions with intercept, shape (M,).
+
+    All columns at once, by Newton's method with step halving; −1 for constant columns. Where a column
+    separates the classes the statistic approaches its bound −2 log p(y) (the slope has no finite value).
+    """
+    Z, outcome = _checked(X, y)
+    t = _two_classes(outcome)
+    p = t.mean()
+    null = len(t) * (p * np.log(p) + (1 - p) * np.log(1 - p))
+    statistics = np.empty(Z.shape[1])
+    for columns in _chunks(Z.shape[1]):
+        S = _standardised(Z[:, columns]) * np.sqrt(len(t))
+        fitted = 2 * (_logistic_fits(S, t) - null)
+        statistics[columns] = np.where(S.any(axis=0), np.maximum(fitted, 0.0), -1.0)
+    return statistics
+
+
+def _logistic_fits(S: Array, t: Array) -> Array:
+    """Return the maximal log likelihood of t given each column alone and an intercept, shape (M,)."""
+    a = np.full(S.shape[1], np.log(t.mean() / (1 - t.mean())))
+    b = np.zeros(S.shape[1])
+    best = _log_likelihood(a, b, S, t)
+    active = np.arange(S.shape[1])
+    for _ in range(_NEWTON_STEPS):
+        columns = S[:, active]
+        step = _newton_step(a[active], b[active], columns, t)
+        gain = np.full(len(active), -np.inf)
+        scale = np.ones(len(active))
+        for _ in range(8):  # halve the steps that do not improve
+            value = _log_likelihood(a[active] + scale * step[0], b[active] + scale * step[1], columns, t)
+            gain = value - best[active]
+            worse = gain < 0
+            if not worse.any():
+                break
+            scale[worse] /= 2
+        scale[gain < 0] = 0.0
+        a[active] += scale * step[0]
+        b[active] += scale * step[1]
+        best[active] += np.maximum(gain, 0.0)
+        active = active[gain > 1e-9]
+        if not len(active):
+            break
+    return best
+
+
+def _log_likelihood(a: Array, b: Array, S: Array, t: Array) -> Array:
+    eta = a + S * b
+    values: Array = t @ eta - np.logaddexp(0.0, eta).sum(axis=0)
+    return values
+
+
+def _newton_step(a: Array, b: Array, S: Array, t: Array) -> tuple[Array, Array]:
+    """Solve the 2×2 Newton system of every column."""
+    p = 1.0 / (1.0 + np.exp(-np.clip(a + S * b, -500, 500)))
+    w = p * (1 - p)
+    residual = t[:, None] - p
+    g0, g1 = residual.sum(axis=0), np.einsum("nm,nm->m", residual, S)
+    wS = w * S
+    h00, h01, h11 = w.sum(axis=0), wS.sum(axis=0), np.einsum("nm,nm->m", wS, S)
+    det = np.maximum(h00 * h11 - h01**2, 1e-12 * (1 + h00 * h11))
+    return (h11 * g0 - h01 * g1) / det, (h00 * g1 - h01 * g0) / det
+
+
+def _checked(X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Array, Array]:
+    Z, t = np.asarray(X), np.asarray(y)
+    if Z.ndim != 2 or t.shape != Z.shape[:1] or len(t) < 3:
+        raise ValueError(f"expected X (N, M) and y (N,) with N ≥ 3, got shapes {Z.shape} and {t.shape}")
+    if Z.dtype.kind not in "fiub" or not np.isfinite(Z).all():
+        raise ValueError("expected X to hold numbers without missing or infinite values; drop or impute them first")
+    return Z, t
+
+
+def _two_classes(y: Array) -> Array:
+    classes = np.unique(y.astype(str) if y.dtype.kind == "O" else y)
+    if len(classes) != 2:
+        raise ValueError(f"expected an outcome with two classes, got {len(classes)}: {classes[:4].tolist()}")
+    second: Array = (y.astype(str) if y.dtype.kind == "O" else y) == classes[1]
+    return second.astype(np.float64)
+
+
+def _standardised(X: Array) -> Array:
+    """Return the columns centred and of unit norm; constant ones become zero."""
+    S = X.astype(np.float64)
+    size = np.abs(S).max(axis=0)
+    S -= S.mean(axis=0)
+    # what is left of a constant column is rounding error of its size
+    S[:, np.abs(S).max(axis=0) <= 8 * np.finfo(np.float64).eps * size] = 0.0
+    largest = np.abs(S).max(axis=0)
+    S /= np.where(largest > 0, largest, 1.0)  # to order one first, so that squares cannot under- or overflow
+    norms = np.linalg.norm(S, axis=0)
+    scaled: Array = S / np.where(norms > 0, norms, 1.0)
+    return scaled
+
+
+def _chunks(M: int) -> list[slice]:
+    return [slice(start, min(start + _CHUNK, M)) for start in range(0, M, _CHUNK)]

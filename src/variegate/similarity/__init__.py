@@ -1,0 +1,20 @@
+"""Similarity features Φ: what makes two items alike, as rows of unit length."""
+
+from .annotations import from_annotations
+from .columns import from_columns
+from .coordinates import from_coordinates
+from .features import SimilarityFeatures, SimilarityWarning
+from .groups import from_groups
+from .kernel import from_kernel
+from .network import from_network
+
+__all__ = [
+    "SimilarityFeatures",
+    "SimilarityWarning",
+    "from_annotations",
+    "from_columns",
+    "from_coordinates",
+    "from_groups",
+    "from_kernel",
+    "from_network",
+]

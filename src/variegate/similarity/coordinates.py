@@ -1,0 +1,82 @@
+"""Similarity from places: items that lie close together are similar."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .factorise import factorise, finite_matrix, item_names
+from .features import Array, SimilarityFeatures, generator
+from .kernels import Bandwidth, BumpKernel, RadialKernel, bandwidths
+
+_EARTH_RADIUS_KM = 6371.0088
+
+
+def from_coordinates(
+    points: npt.ArrayLike | Any,
+    bandwidth: Bandwidth = "mean",
+    *,
+    widths: npt.ArrayLike | None = None,
+    lonlat: bool = False,
+    rank: int | None = None,
+    tol: float = 0.01,
+    rng: np.random.Generator | int | None = None,
+) -> SimilarityFeatures:
+    """Return Φ of items with coordinates: K_ij = exp(−‖x_i − x_j‖² / σ²).
+
+    Several bandwidths give the average of their kernels: items are then similar at every scale at once.
+    If the items are Gaussian bumps of different widths (the paper's spatial basis functions, three scales),
+    give `widths` instead: K_ij is the overlap of the bumps exp(−‖x − x_i‖² / w_i²),
+
+        K_ij = (2 w_i w_j / (w_i² + w_j²))^{D/2} exp(−‖x_i − x_j‖² / (w_i² + w_j²)).
+
+    Paper: sections 5.1 (kernel and bandwidth) and 5.2 (bumps on several scales).
+
+    Parameters
+    ----------
+    points : (M, D) array or data frame (its text index gives the names), or (M,) positions on a line
+    bandwidth : "mean" or "median" pairwise distance, a number, or a sequence of numbers (several scales)
+    widths : (M,) one width for each item; replaces `bandwidth`
+    lonlat : True if the two columns are longitude and latitude in degrees: distances, bandwidth and widths
+        are then kilometres, straight through the globe
+    rank, tol : at most `rank` features; with None as many as the trace error `tol` needs
+    rng : generator or seed of the low-rank factor; None is seed 0
+
+    >>> phi = from_coordinates([[0.0], [0.1], [9.0]], bandwidth=1.0, tol=0.0)
+    >>> np.asarray(phi @ phi.T).round(2) + 0.0
+    array([[1.  , 0.99, 0.  ],
+           [0.99, 1.  , 0.  ],
+           [0.  , 0.  , 1.  ]])
+    """
+    generator_ = generator(rng)
+    places = np.asarray(points)
+    values = finite_matrix(places[:, None] if places.ndim == 1 else places, "points").astype(np.float64)
+    if lonlat:
+        values = globe_points(values)
+    values = values - values.mean(axis=0)  # distances by inner products lose digits far from the origin
+    kernel: RadialKernel | BumpKernel
+    if widths is None:
+        kernel = RadialKernel(values, bandwidths(values, bandwidth, generator_))
+    else:
+        kernel = BumpKernel(values, _checked_widths(widths, len(values)))
+    return factorise(kernel, rank, tol, generator_, item_names(points))
+
+
+def globe_points(lonlat: Array) -> Array:
+    """Longitude and latitude in degrees (M, 2) to points on the globe in kilometres (M, 3)."""
+    if lonlat.shape[1] != 2 or np.abs(lonlat[:, 1]).max() > 90 or np.abs(lonlat[:, 0]).max() > 360:
+        raise ValueError(
+            "expected two columns, longitude (within ±360) and latitude (within ±90), in this order and in "
+            f"degrees, got {lonlat.shape[1]} columns with values from {lonlat.min():g} to {lonlat.max():g}"
+        )
+    lon, lat = np.radians(lonlat).T
+    return _EARTH_RADIUS_KM * np.column_stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)])
+
+
+def _checked_widths(widths: npt.ArrayLike, M: int) -> Array:
+    w = np.asarray(widths, dtype=np.float64)
+    if w.shape != (M,) or not (np.isfinite(w) & (w > 0)).all():
+        raise ValueError(f"expected {M} positive widths, one for each point, got an array of shape {w.shape}")
+    return w

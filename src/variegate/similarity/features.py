@@ -1,0 +1,92 @@
+"""The value that every `from_…` function returns: Φ, an array that knows its items and its error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+
+class SimilarityWarning(UserWarning):
+    """Something about the similarity that a user should know, though Φ can be used."""
+
+
+class SimilarityFeatures(np.ndarray[Any, Any]):
+    """Similarity features Φ, shape (M, d), with unit rows: items i and j have similarity (ΦΦᵀ)_ij.
+
+    It is an ordinary array and works wherever an array does. Two facts travel with it: the names of the
+    items, so that an estimator can check them against its columns, and the trace error of the factor. A
+    copy keeps both; whatever is computed or cut from Φ (a slice, a product) is no longer Φ and has neither.
+
+    Parameters
+    ----------
+    features : (M, d) array
+    names : the items' names, or None
+    trace_error : tr(K − FFᵀ) / tr K of the low-rank factor F before its rows were rescaled; 0 if exact
+
+    >>> phi = SimilarityFeatures(np.eye(2), names=["a", "b"])
+    >>> phi.names, phi.trace_error, phi[:1].names
+    (('a', 'b'), 0.0, None)
+    """
+
+    names: tuple[str, ...] | None
+    trace_error: float
+
+    def __new__(
+        cls, features: npt.ArrayLike, names: Sequence[object] | None = None, trace_error: float = 0.0
+    ) -> SimilarityFeatures:
+        """Return the array as Φ, without a copy."""
+        phi = np.asarray(features).view(cls)
+        if names is not None and len(names) != len(phi):
+            raise ValueError(f"expected one name for each of the {len(phi)} rows of Φ, got {len(names)} names")
+        phi.names = None if names is None else tuple(map(str, names))
+        phi.trace_error = trace_error
+        return phi
+
+    def __array_finalize__(self, parent: Any) -> None:
+        self.names = None
+        self.trace_error = float("nan")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SimilarityFeatures, (np.asarray(self), self.names, self.trace_error)
+
+    def __copy__(self) -> SimilarityFeatures:
+        return SimilarityFeatures(np.array(self), self.names, self.trace_error)
+
+    def __deepcopy__(self, memo: Any) -> SimilarityFeatures:
+        return self.__copy__()
+
+    def named(self, names: Sequence[object] | None) -> SimilarityFeatures:
+        """Return the same Φ with these names for its items."""
+        return SimilarityFeatures(np.asarray(self), names, self.trace_error)
+
+    def copy(self, order: Any = "C") -> SimilarityFeatures:
+        """Return a copy that keeps names and trace error."""
+        return SimilarityFeatures(np.array(self, order=order), self.names, self.trace_error)
+
+
+def unit_rows(F: Array) -> Array:
+    """Scale the rows to unit norm; a zero row stays zero."""
+    norms = np.sqrt(np.einsum("ij,ij->i", F, F, dtype=np.float64))
+    scaled: Array = F / np.where(norms > 0, norms, 1.0)[:, None].astype(F.dtype)
+    return scaled
+
+
+def spread_directions(n: int, width: int, rng: np.random.Generator) -> Array:
+    """Return n unit vectors that are as dissimilar as a width allows, shape (n, width).
+
+    Up to `width` vectors are exactly orthogonal; more are drawn uniformly from the sphere, which leaves
+    similarities of about ±1/√width.
+    """
+    if n <= width:
+        return np.eye(n, width)
+    return unit_rows(rng.standard_normal((n, width)))
+
+
+def generator(rng: np.random.Generator | int | None) -> np.random.Generator:
+    """Return the generator meant by `rng`; None means seed 0, so that Φ is the same on every run."""
+    return rng if isinstance(rng, np.random.Generator) else np.random.default_rng(0 if rng is None else rng)

@@ -1,0 +1,81 @@
+"""Similarity from groups: members of one group are alike, and unlike all others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .factorise import check_rank, item_names
+from .features import Array, SimilarityFeatures, generator, spread_directions, unit_rows
+
+_WIDEST = 1000
+
+
+def from_groups(
+    labels: Sequence[object] | Any,
+    within: float = 0.9,
+    *,
+    rank: int | None = None,
+    rng: np.random.Generator | int | None = None,
+) -> SimilarityFeatures:
+    """Return Φ with similarity `within` between members of a group and 0 between groups.
+
+    φ_i = √r e_{g(i)} + √(1−r) u_i, with e the groups' directions and u_i a direction of the item's own.
+
+    That kernel has full rank, so it is exact only with G + M columns (G groups, M items), which is the
+    choice up to 1,000 columns or `rank`. With fewer, directions are random instead of orthogonal: members
+    of one group still have similarity r exactly as long as the group is smaller than the number of
+    columns left for the u_i, and the similarity across groups is about ±(1−r)/√(columns left for the u_i)
+    instead of 0 (plus ±r/√(their columns), if there are too many groups for an axis each).
+
+    Parameters
+    ----------
+    labels : (M,) any values; None and NaN mean "in no group" (each such item is a group of its own)
+    within : similarity r of two members of a group, 0 ≤ r < 1 (1 would forbid two of a group)
+    rank : the number of columns of Φ, at most; None: 1,000
+    rng : generator or seed for the random directions; None is seed 0
+
+    >>> phi = from_groups(["a", "a", "b"], within=0.9)
+    >>> np.asarray(phi @ phi.T).round(2)
+    array([[1. , 0.9, 0. ],
+           [0.9, 1. , 0. ],
+           [0. , 0. , 1. ]])
+    """
+    check_rank(rank)
+    if not 0 <= within < 1:
+        raise ValueError(f"expected within to be at least 0 and below 1, got {within}")
+    codes = group_codes(labels)
+    M, G, width = len(codes), int(codes.max()) + 1, rank or _WIDEST
+    generator_ = generator(rng)
+    exact = width >= M + G
+    shared = G if exact else min(G, max(3 * width // 4, 1))
+    left = M if exact else max(width - shared, 1)
+    centres = spread_directions(G, shared, generator_)
+    own = np.eye(M) if exact else _own_directions(codes, left, generator_)
+    phi = np.hstack([np.sqrt(within) * centres[codes], np.sqrt(1 - within) * own])
+    return SimilarityFeatures(unit_rows(phi), item_names(labels))
+
+
+def group_codes(labels: Sequence[object] | Any) -> Array:
+    """Return group numbers 0, 1, … by first appearance, shape (M,); a missing label is its own group."""
+    values = list(labels)
+    if not values:
+        raise ValueError("expected a label for each item, got none")
+    numbers: dict[object, int] = {}
+    # NaN differs from itself; a missing label becomes its position, a key that nothing else has
+    missing = [label is None or label is pd.NA or label != label for label in values]
+    keys = [("none", i) if missing[i] else label for i, label in enumerate(values)]
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.intp)
+
+
+def _own_directions(codes: Array, width: int, rng: np.random.Generator) -> Array:
+    """Return random unit vectors (M, width), orthogonal within each group of at most `width` members."""
+    u = unit_rows(rng.standard_normal((len(codes), width)))
+    order = np.argsort(codes, kind="stable")
+    for members in np.split(order, np.flatnonzero(np.diff(codes[order])) + 1):
+        if 1 < len(members) <= width:
+            u[members] = np.linalg.qr(u[members].T)[0].T
+    return u

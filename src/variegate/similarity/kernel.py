@@ -1,0 +1,92 @@
+"""Similarity from any kernel: a matrix, a sparse matrix, or a function that computes blocks of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from .factorise import factorise, finite_matrix, item_names
+from .features import Array, SimilarityFeatures, generator
+from .kernels import ScaledKernel
+
+_DIAGONAL_CHUNK = 256
+
+
+def from_kernel(
+    kernel: npt.ArrayLike | Callable[[Array, Array], Array] | Any,
+    rank: int | None = None,
+    *,
+    features: Sequence[object] | int | None = None,
+    tol: float = 0.01,
+    rng: np.random.Generator | int | None = None,
+) -> SimilarityFeatures:
+    """Return Φ with ΦΦᵀ ≈ K, for any positive semidefinite K scaled to unit diagonal.
+
+    Parameters
+    ----------
+    kernel : (M, M) array, data frame or sparse matrix; or a function `kernel(rows, cols)` that returns the
+        block K[rows][:, cols] for two index arrays, and is never asked for all of K
+    rank, tol : at most `rank` features; with None as many as the trace error `tol` needs
+    features : the names of the M items; with a function, names or just their number M
+    rng : generator or seed; None is seed 0
+
+    An item with K_ii = 0 gets a zero row: it is never selected.
+
+    >>> phi = from_kernel(lambda rows, cols: 0.5 ** np.abs(rows[:, None] - cols), features=3, tol=0.0)
+    >>> np.asarray(phi @ phi.T).round(2)
+    array([[1.  , 0.5 , 0.25],
+           [0.5 , 1.  , 0.5 ],
+           [0.25, 0.5 , 1.  ]])
+    """
+    names = None if features is None or isinstance(features, int) else [str(f) for f in features]
+    if callable(kernel):
+        if features is None:
+            raise ValueError("expected features= (the items' names, or how many there are) with a kernel function")
+        M = features if isinstance(features, int) else len(features)
+        scaled = ScaledKernel(kernel, _diagonal_of(kernel, M))
+    else:
+        names = names if names is not None else item_names(kernel)
+        scaled = _matrix_kernel(kernel)
+        if names is not None and len(names) != len(scaled.variances):
+            raise ValueError(f"expected {len(scaled.variances)} names for the kernel's items, got {len(names)}")
+    _check_variances(scaled.variances)
+    return factorise(scaled, rank, tol, generator(rng), names)
+
+
+def _matrix_kernel(matrix: Any) -> ScaledKernel:
+    shape = np.shape(matrix)
+    if len(shape) == 2 and shape[0] != shape[1]:
+        raise ValueError(f"expected a square kernel, got shape {shape}; for a table use from_columns")
+    if sparse.issparse(matrix):
+        K = sparse.csr_array(matrix)
+        difference, largest = abs(K - K.T).max(), abs(K).max()
+        entries = lambda rows, cols: K[rows][:, cols].toarray()  # noqa: E731
+        diagonal = K.diagonal().astype(np.float64)
+    else:
+        K = finite_matrix(matrix, "the kernel").astype(np.float64)
+        difference, largest = np.abs(K - K.T).max(), np.abs(K).max()
+        entries = lambda rows, cols: K[np.ix_(rows, cols)]  # noqa: E731
+        diagonal = np.diagonal(K).copy()
+    if difference > 1e-8 * largest:
+        raise ValueError(f"expected a symmetric kernel, got one that differs from its transpose by {difference:.3g}")
+    return ScaledKernel(entries, diagonal)
+
+
+def _diagonal_of(kernel: Callable[[Array, Array], Array], M: int) -> Array:
+    """Diagonal of a kernel function from blocks on the diagonal: M · 256 entries, in few calls."""
+    if M < 1:
+        raise ValueError(f"expected at least one item, got {M}")
+    chunks = [np.arange(i, min(i + _DIAGONAL_CHUNK, M)) for i in range(0, M, _DIAGONAL_CHUNK)]
+    return np.concatenate([np.diagonal(np.asarray(kernel(c, c), dtype=np.float64)) for c in chunks])
+
+
+def _check_variances(variances: Array) -> None:
+    if not (np.isfinite(variances).all() and (variances >= 0).all()):
+        worst = int(np.flatnonzero(~(variances >= 0) | ~np.isfinite(variances))[0])
+        raise ValueError(
+            f"expected a kernel with a finite, non-negative diagonal, got {variances[worst]} for item {worst}"
+        )

@@ -1,0 +1,83 @@
+"""Similarity from a network: items with the same distances to the hubs are alike."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..data import Network, as_network
+from .factorise import check_rank, factorise_known
+from .features import Array, SimilarityFeatures, SimilarityWarning, generator
+from .hubs import choose_hubs, hub_distances
+from .kernels import Bandwidth, RadialKernel, bandwidths
+
+
+def from_network(
+    graph: Any,
+    features: Sequence[object],
+    hubs: int | Sequence[str] = 300,
+    bandwidth: Bandwidth = "mean",
+    rank: int | None = 300,
+    *,
+    min_degree: int | None = None,
+    tol: float = 1e-6,
+    rng: np.random.Generator | int | None = None,
+) -> SimilarityFeatures:
+    """Return Φ of features that are nodes of a network: K_ij = exp(−‖f_i − f_j‖² / σ²).
+
+    f_i holds the shortest-path distances of node i to the hubs, the nodes with most neighbours; a hub that
+    cannot be reached is one step further than the furthest that can.  Paper: section 5.1.
+
+    Parameters
+    ----------
+    graph : a file (see `variegate.data.read_network`), a `Network`, a networkx graph or a sparse matrix
+    features : the M names, in the order of the data's columns; names, aliases, any case (`Network.locate`)
+    hubs : how many (ties by name), or their names
+    bandwidth : σ: "mean" (the paper's rule) or "median" distance between profiles, a number or several
+    rank, tol : at most `rank` features (None: the tolerance decides), fewer at trace error `tol`
+    min_degree : instead of a number of hubs, all nodes with more neighbours than this (the paper: 100)
+    rng : generator or seed; None is seed 0
+
+    Features that are not in the network are similar to none, as far as the rank allows, and a warning
+    counts them: up to rank/4 of them get a column of their own and are exactly orthogonal to the rest;
+    if there are more, their directions are random, and their similarities about ±1/√rank.
+
+    >>> path = np.diag(np.ones(4), 1)  # 0 - 1 - 2 - 3 - 4
+    >>> phi = from_network(path, [0, 1, 4], hubs=["2"], bandwidth=1.0)
+    >>> np.asarray(phi @ phi.T).round(2)  # both ends are two steps from the hub
+    array([[1.  , 0.37, 1.  ],
+           [0.37, 1.  , 0.37],
+           [1.  , 0.37, 1.  ]])
+    """
+    check_rank(rank)
+    generator_ = generator(rng)
+    network = as_network(graph)
+    names = [str(feature) for feature in features]
+    nodes = network.locate(names)
+    known = nodes >= 0
+    _check_known(known, names, network)
+    profiles = hub_distances(network, choose_hubs(network, hubs, min_degree), nodes[known])
+    centred = profiles - profiles.mean(axis=0)
+    kernel = RadialKernel(centred, bandwidths(centred, bandwidth, generator_))
+    return factorise_known(kernel, known, rank, tol, generator_).named(names)
+
+
+def _check_known(known: Array, names: list[str], network: Network) -> None:
+    if not known.any():
+        kind = f"the first feature is '{names[0]}'" if names else "there are no features"
+        node = f"a node is called '{network.names[0]}'" if network.names else "the network is empty"
+        raise ValueError(
+            f"expected features that are nodes of the network, but none of {len(names)} is: {kind}, {node}; "
+            "use the same kind of names in both"
+        )
+    if not known.all():
+        missing = np.flatnonzero(~known)
+        warnings.warn(
+            f"{len(missing)} of {len(names)} features are not in the network (e.g. {names[missing[0]]}): "
+            "they are treated as similar to no other feature",
+            SimilarityWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,337 @@
+"""Small hand-written network files in each format, with the quirks that real ones have."""
+
+import gzip
+
+import networkx as nx
+import numpy as np
+import pytest
+from scipy import sparse
+
+from variegate.data import (
+    DataWarning,
+    UnreadableInput,
+    as_network,
+    network_from_edges,
+    read_biogrid,
+    read_edges,
+    read_gene_sets,
+    read_graphml,
+    read_network,
+    read_string,
+)
+
+TAB2 = (
+    "#BioGRID Interaction ID\tEntrez Gene Interactor A\tEntrez Gene Interactor B\tBioGRID ID Interactor A\t"
+    "BioGRID ID Interactor B\tSystematic Name Interactor A\tSystematic Name Interactor B\t"
+    "Official Symbol Interactor A\tOfficial Symbol Interactor B\tSynonyms Interactor A\t"
+    "Synonyms Interactor B\t"
+    "Experimental System\tExperimental System Type\tAuthor\tPubmed ID\tOrganism Interactor A\t"
+    "Organism Interactor B\tThroughput\tScore\tModification\tPhenotypes\tQualifications\tTags\t"
+    "Source Database"
+)
+TAB3 = TAB2.replace("\tOrganism Interactor", "\tOrganism ID Interactor").replace("Pubmed ID", "Publication Source")
+TAB3 += "\tSWISS-PROT Accessions Interactor A\tOrganism Name Interactor A\tOrganism Name Interactor B"
+
+
+def interaction(a, b, kind="physical", organisms=("9606", "9606"), extra=()):
+    """One row; a and b are (entrez, symbol, synonyms)."""
+    row = [
+        "1",
+        a[0],
+        b[0],
+        "10",
+        "11",
+        "-",
+        "-",
+        a[1],
+        b[1],
+        a[2],
+        b[2],
+        "Two-hybrid",
+        kind,
+        "Doe (2001)",
+        "1",
+    ]
+    return "\t".join([*row, *organisms, "Low Throughput", "-", "-", "-", '"as said', "-", "BIOGRID", *extra])
+
+
+P53 = ("7157", "TP53", "BCC7|LFS1|P53")
+MDM2 = ("4193", "MDM2", "HDMX|SHARED")
+MDM2_LOWER = ("4193", "Mdm2", "HDMX|SHARED")
+APP = ("351", "APP", "AAA|SHARED")
+YEAST = ("850504", "ACT1", "-")
+ROWS = [
+    interaction(P53, MDM2),
+    interaction(MDM2_LOWER, P53),
+    interaction(APP, APP),
+    interaction(P53, APP, kind="genetic"),
+    interaction(YEAST, YEAST, organisms=("559292", "559292")),
+    interaction(APP, YEAST, organisms=("9606", "559292")),
+    interaction(MDM2, APP),
+]
+
+
+def edges_of(network):
+    i, j = network.adjacency.nonzero()
+    return {(network.names[a], network.names[b]) for a, b in zip(i, j, strict=True) if a < b}
+
+
+def write(tmp_path, name, text):
+    path = tmp_path / name
+    content = text if isinstance(text, bytes) else text.encode()
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    return path
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize(("header", "extra"), [(TAB2, ()), (TAB3, ("P1", "Homo sapiens", "Homo sapiens"))])
+def test_biogrid(tmp_path, header, extra, end):
+    rows = ["\t".join([row, *extra]) for row in ROWS]
+    path = write(tmp_path, "BIOGRID.txt.gz", end.join([header, *rows, ""]))
+    network = read_biogrid(path)
+    assert edges_of(network) == {("MDM2", "TP53"), ("APP", "MDM2")}
+    assert network.names == ("APP", "MDM2", "TP53")
+    assert network.locate(["7157", "LFS1", "mdm2", "SHARED", "ACT1"]).tolist() == [2, 2, 1, -1, -1]
+    assert edges_of(read_network(path)) == edges_of(network)
+    assert edges_of(read_biogrid(path, physical=False)) == {*edges_of(network), ("APP", "TP53")}
+    assert read_biogrid(path, organism=559292).names == ("ACT1",)
+    by_id = read_biogrid(path, names="entrez")
+    assert by_id.names == ("351", "4193", "7157")
+    assert by_id.locate(["TP53"]).tolist() == [2]
+
+
+def test_biogrid_saved_by_a_spreadsheet(tmp_path):
+    quoted = "\n".join("\t".join(f'"{cell}"' for cell in line.replace('"', "").split("\t")) for line in [TAB2, *ROWS])
+    network = read_biogrid(write(tmp_path, "b.tsv", quoted))
+    assert edges_of(network) == {("MDM2", "TP53"), ("APP", "MDM2")}
+
+
+def test_biogrid_partners_without_the_name_are_left_out_and_counted(tmp_path):
+    nameless = ("-", "XYZ", "-")
+    path = write(tmp_path, "b.tsv", "\n".join([TAB2, interaction(P53, MDM2), interaction(P53, nameless)]))
+    with pytest.warns(DataWarning, match="1 of 2 interactions left out, since a partner has no entrez"):
+        assert read_biogrid(path, names="entrez").names == ("4193", "7157")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("\n".join([TAB2, ROWS[4]]), "organism 9606, found none among 1 rows; .*559292"),
+        (TAB2.replace("Experimental System Type", "Kind") + "\n" + ROWS[0], "experimental system type"),
+        ("a\tb\n1\t2", "starts with '#BioGRID Interaction ID'"),
+        (TAB2.replace("\t", ",") + "\n", "tab-separated"),
+    ],
+)
+def test_bad_biogrid(tmp_path, text, message):
+    with pytest.raises(UnreadableInput, match=f"b.txt.*{message}"):
+        read_biogrid(write(tmp_path, "b.txt", text))
+
+
+LINKS = """protein1 protein2 combined_score
+9606.ENSP1 9606.ENSP2 900
+9606.ENSP2 9606.ENSP1 900
+9606.ENSP2 9606.ENSP3 399
+9606.ENSP3 9606.ENSP4 400
+"""
+ALIASES = """#string_protein_id\talias\tsource
+9606.ENSP1\tTP53\tBioMart_HUGO
+9606.ENSP1\tP53\tx
+9606.ENSP2\tMDM2\tx
+9606.ENSP3\tP53\tx
+9606.ENSP9\tOTHER\tx
+"""
+
+
+def test_string(tmp_path):
+    links = write(tmp_path, "9606.protein.links.v12.0.txt.gz", LINKS)
+    aliases = write(tmp_path, "9606.protein.aliases.v12.0.txt", ALIASES.replace("\n", "\r\n"))
+    network = read_string(links, aliases)
+    assert edges_of(network) == {("9606.ENSP1", "9606.ENSP2"), ("9606.ENSP3", "9606.ENSP4")}
+    assert network.locate(["tp53", "ENSP2", "P53", "OTHER"]).tolist() == [0, 1, -1, -1]
+    assert read_network(links).n_edges == 2
+    assert read_string(links, min_score=0).n_edges == 3
+
+
+def test_string_detailed_links_have_the_score_elsewhere(tmp_path):
+    text = "protein1 protein2 neighborhood fusion combined_score\n1.A 1.B 999 0 500\n1.A 1.C 999 0 100\n"
+    assert read_string(write(tmp_path, "l.txt", text)).names == ("1.A", "1.B")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (LINKS.replace("399", "abc"), "line 4: expected a number as combined_score, got 'abc'"),
+        (LINKS.replace(" 399", ""), "line 4"),
+        (LINKS.replace("combined_score", "weight"), "combined_score"),
+        ("protein1 protein2 combined_score\nA B 3", "at least 400, found none"),
+    ],
+)
+def test_bad_string(tmp_path, text, message):
+    with pytest.raises(UnreadableInput, match=f"l.txt.*{message}"):
+        read_string(write(tmp_path, "l.txt", text))
+
+
+def test_bad_string_options(tmp_path):
+    links = write(tmp_path, "l.txt", LINKS)
+    with pytest.raises(ValueError, match="0 to 1000"):
+        read_string(links, min_score=4000)
+    with pytest.raises(UnreadableInput, match="string_protein_id"):
+        read_string(links, write(tmp_path, "a.txt", "x\ty\n"))
+
+
+EDGE_FILES = {
+    "commas": "source,target\na,b\nb,c\n",
+    "tabs, no header": "a\tb\nb\tc\n",
+    "spaces": "# comment\na b\n\nb   c\n",
+    "semicolons, quotes": '"gene a";"gene b"\n"a";"b"\n"b";"c"\n',
+    "weights": "node1\tnode2\tweight\na\tb\t0.5\nb\tc\tx\n",
+    "Windows, byte-order mark": "\ufefffrom,to\r\na,b\r\nb,c\r\n",
+    "duplicates, directions, self-loops": "a,b\nb,a\nb,c\nc,c\na,b\nb,b\n",
+    "comment inside, blanks around": "a , b\n# b,z\nb, c\n",
+    "quoted comma": 'Gene A,Gene B,note\na,b,"x, y"\nb,c,"z\nnew line"\n',
+}
+
+
+@pytest.mark.parametrize("text", EDGE_FILES.values(), ids=EDGE_FILES)
+@pytest.mark.parametrize("name", ["e.csv", "e.csv.gz"])
+def test_edge_lists(tmp_path, text, name):
+    path = write(tmp_path, name, text)
+    assert edges_of(read_edges(path)) == {("a", "b"), ("b", "c")}
+    assert as_network(path).names == as_network(str(path)).names == ("a", "b", "c")
+
+
+def test_edge_list_headers_are_guessed_or_given(tmp_path):
+    numbers = write(tmp_path, "n.csv", "entrez_a,entrez_b,n\n1,2,9\n2,3,9\n")
+    assert read_edges(numbers).names == ("1", "2", "3")
+    odd = write(tmp_path, "o.csv", "left,right\n1,2\n2,3\n")
+    assert read_edges(odd).names == ("1", "2", "3")
+    words = write(tmp_path, "w.csv", "TP53,MDM2\nTP53,APP\n")
+    assert read_edges(words).n_edges == 2
+    assert read_edges(words, header=True).n_edges == 1
+    wide = write(tmp_path, "x.csv", "id,p,q\n1,a,b\n2,b,c\n")
+    assert edges_of(read_edges(wide, columns=["q", "p"])) == {("a", "b"), ("b", "c")}
+    assert edges_of(read_edges(wide, columns=[1, 2], header=True)) == {("a", "b"), ("b", "c")}
+
+
+def test_names_that_differ_in_case_only(tmp_path):
+    path = write(tmp_path, "e.csv", "Tp53,MDM2\nTP53,APP\nmdm2,APP\n")
+    with pytest.warns(DataWarning, match=r"4 names differ .* \(e.g. Tp53 and TP53\)"):
+        assert len(read_edges(path).names) == 5
+    assert edges_of(read_edges(path, ignore_case=True)) == {
+        ("MDM2", "TP53"),
+        ("APP", "TP53"),
+        ("APP", "MDM2"),
+    }
+
+
+BAD_FILES = {
+    "empty": (b"", "empty"),
+    "only comments": (b"# nothing\n\n", "only comments"),
+    "only a header": (b"source,target\n", "nothing below"),
+    "one column": (b"abc\ndef\n", "only one: 'abc'"),
+    "short line": (b"a,b\nc\n", "line 2"),
+    "blank name": (b"a,b\nb,c\n,d\n", "line 3"),
+    "binary": (b"a,b\n\x00\x01\x02", "line 2: expected text, got binary"),
+    "latin-1": (b"a,b\nc,\xe9\n", "line 2: expected UTF-8"),
+    "UTF-16": ("a,b\n".encode("utf-16"), "UTF-16"),
+    "zip": (b"PK\x03\x04abcdef", "zip archive"),
+    "parquet": (b"PAR1abcdef", "Parquet"),
+    "truncated gzip": (gzip.compress(b"a,b\n" * 1000)[:-12], "cut short or damaged"),
+    "damaged gzip": (b"\x1f\x8bnonsense", "cut short or damaged"),
+    "open quote": (b'a,b\n"c,d\ne,f\n', "quote|line"),
+}
+
+
+@pytest.mark.parametrize(("content", "message"), BAD_FILES.values(), ids=BAD_FILES)
+def test_bad_edge_lists_are_named(tmp_path, content, message):
+    path = tmp_path / "bad.csv"
+    path.write_bytes(content)
+    with pytest.raises(UnreadableInput, match=message) as caught:
+        read_network(path)
+    assert "bad.csv" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_wrong_delimiter_and_columns(tmp_path):
+    path = write(tmp_path, "e.tsv", "a\tb\nb\tc\n")
+    with pytest.raises(UnreadableInput, match="with the delimiter ',' the first line has one: 'a b'"):
+        read_edges(path, delimiter=",")
+    with pytest.raises(UnreadableInput, match="expected a column 'x', but the columns are"):
+        read_edges(path, columns=["x", "b"])
+    with pytest.raises(UnreadableInput, match="column number 7"):
+        read_edges(path, columns=[0, 7])
+    with pytest.raises(ValueError, match="the two that hold"):
+        read_edges(path, columns=[0])
+    with pytest.raises(UnreadableInput, match="found none; check the path"):
+        read_edges(tmp_path / "absent.csv")
+    with pytest.raises(UnreadableInput, match="cannot be opened"):
+        read_edges(tmp_path)
+
+
+def test_graphml_as_networkx_writes_it(tmp_path):
+    graph = nx.Graph([("n1", "n2"), ("n2", "n3"), ("n3", "n3")])
+    graph.add_node("alone")
+    nx.set_node_attributes(graph, {"n1": "TP53", "n2": "MDM2", "n3": "Twin", "alone": "Twin"}, "name")
+    nx.write_graphml(graph, tmp_path / "g.graphml")
+    network = read_network(tmp_path / "g.graphml")
+    assert edges_of(network) == {("n1", "n2"), ("n2", "n3")}
+    assert network.names == ("alone", "n1", "n2", "n3")
+    assert network.locate(["tp53", "Twin"]).tolist() == [1, -1]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("<graphml><graph><node id='a'/>", "complete XML.*line 1"),
+        ("<html></html>", "outermost element is html"),
+        ("<graphml><edge source='a' target='b'/></graphml>", "leads to 'a', but no node"),
+        ("<graphml><node/></graphml>", "attribute 'id' on every node"),
+        ("<?xml version='1.0'?><!DOCTYPE x [<!ENTITY y 'z'>]><graphml/>", "document type"),
+    ],
+)
+def test_bad_graphml(tmp_path, text, message):
+    with pytest.raises(UnreadableInput, match=f"g.graphml.*{message}"):
+        read_graphml(write(tmp_path, "g.graphml", text))
+
+
+def test_networks_from_objects():
+    graph = nx.DiGraph([(1, 2), (2, 1), (2, 2), (3, 1)])
+    assert edges_of(as_network(graph)) == {("1", "2"), ("1", "3")} or edges_of(as_network(graph)) == {
+        ("1", "2"),
+        ("3", "1"),
+    }
+    matrix = np.array([[5.0, 0.0, 2.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    for form in (matrix, sparse.coo_array(matrix), sparse.csc_matrix(matrix)):
+        assert edges_of(as_network(form)) == {("0", "2")}
+    network = network_from_edges(["a"], ["b"])
+    assert as_network(network) is network
+    with pytest.raises(ValueError, match="square"):
+        as_network(np.ones((2, 3)))
+    with pytest.raises(ValueError, match="different names"):
+        as_network(nx.Graph([(1, "1")]))
+
+
+def test_the_order_of_edges_makes_no_difference():
+    one = network_from_edges(["b", "a", "c"], ["c", "b", "c"])
+    two = network_from_edges(["c", "c", "b"], ["c", "b", "a"])
+    assert one.names == two.names
+    assert (one.adjacency != two.adjacency).nnz == 0
+
+
+def test_gene_sets(tmp_path):
+    path = write(tmp_path, "s.gmt.gz", "# c\nREPAIR\tx\tTP53\tNA\tTP53\t\r\nGROWTH\t\tEGFR\n\n")
+    assert read_gene_sets(path) == {"REPAIR": ("TP53", "NA"), "GROWTH": ("EGFR",)}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("A\tx\n", "line 1: expected a set's name"),
+        ("A\tx\tg\nA\tx\th\n", "line 2: the set 'A' appears twice"),
+        ("A,x,g\n", "separated by tabs"),
+        ("#\n", "only comments"),
+    ],
+)
+def test_bad_gene_sets(tmp_path, text, message):
+    with pytest.raises(UnreadableInput, match=f"s.gmt.*{message}"):
+        read_gene_sets(write(tmp_path, "s.gmt", text))

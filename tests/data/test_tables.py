@@ -1,0 +1,297 @@
+"""Tables from every source give the same numbers, and bad ones a helpful line."""
+
+import gzip
+
+import anndata
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy import sparse
+
+from variegate import similarity
+from variegate.data import DataWarning, UnreadableInput, read_table
+
+FRAME = pd.DataFrame(
+    {
+        "id": ["s1", "s2", "s3", "s4"],
+        "a": [1.0, 2.0, 3.0, 4.5],
+        "b": [0, 1, 0, 1],
+        "still": [7.0, 7.0, 7.0, 7.0],
+        "y": [10.0, 20.0, 30.0, 40.0],
+    }
+)
+X = FRAME[["a", "b", "still"]].to_numpy(float)
+
+
+def text_of(frame, sep=",", end="\n"):
+    return frame.to_csv(index=False, sep=sep, lineterminator=end)
+
+
+def sources(tmp_path):
+    """The same table in every form."""
+    paths = {
+        "t.csv": text_of(FRAME).encode(),
+        "t.tsv.gz": gzip.compress(text_of(FRAME, "\t", "\r\n").encode()),
+        "semicolons.txt": text_of(FRAME, ";").encode(),
+        "comments.csv": b"# made by hand\n#\n" + text_of(FRAME).encode(),
+        "hash.csv": b"#" + text_of(FRAME).encode(),
+        "trailing.csv": text_of(FRAME).replace("\n", ",\n").encode(),
+        "comma.csv": b"# made by hand, in 2020, on a, rainy, day\n" + text_of(FRAME).encode(),
+        "quoted.csv": FRAME.to_csv(index=False, quoting=1).encode(),
+        "r.tsv": FRAME.set_index("id").to_csv(sep="\t").replace("id\t", "", 1).encode(),
+        "mark.csv": b"\xef\xbb\xbf" + text_of(FRAME).encode(),
+    }
+    for name, content in paths.items():
+        (tmp_path / name).write_bytes(content)
+        yield tmp_path / name
+    FRAME.to_parquet(tmp_path / "t.parquet")
+    np.savez(tmp_path / "t.npz", X=X, features=["a", "b", "still"], samples=FRAME["id"].to_numpy(str), y=FRAME["y"])
+    obs = FRAME[["y"]].set_axis(FRAME["id"].tolist())
+    for name, values in {"t.h5ad": X, "s.h5ad": sparse.csr_matrix(X)}.items():
+        anndata.AnnData(values, obs=obs, var=pd.DataFrame(index=["a", "b", "still"])).write_h5ad(tmp_path / name)
+    yield from (tmp_path / name for name in ("t.parquet", "t.npz", "t.h5ad", "s.h5ad"))
+    yield from (FRAME, FRAME.set_index("id"), pl.from_pandas(FRAME), pa.Table.from_pandas(FRAME))
+
+
+def test_every_source_reads_the_same(tmp_path):
+    for source in sources(tmp_path):
+        table = read_table(source, "y")
+        np.testing.assert_array_equal(table.X, X, err_msg=str(source))
+        assert table.features == ("a", "b", "still"), source
+        assert table.samples == ("s1", "s2", "s3", "s4"), source
+        np.testing.assert_array_equal(table.y, FRAME["y"])
+        assert table.report.constant == ("still",)
+        assert table.groups == (None, None, None)
+
+
+def test_samples_in_columns(tmp_path):
+    turned = FRAME.set_index("id").T
+    turned.to_csv(tmp_path / "t.csv")
+    for source in (tmp_path / "t.csv", turned):
+        table = read_table(source, "y", samples="columns")
+        np.testing.assert_array_equal(table.X, X)
+        assert (table.features, table.samples) == (("a", "b", "still"), ("s1", "s2", "s3", "s4"))
+        np.testing.assert_array_equal(table.y, FRAME["y"])
+
+
+def test_text_outcomes_stay_as_they_are(tmp_path):
+    frame = FRAME.assign(y=["stage i", "stage ii", "stage i", "stage ii"])
+    frame.set_index("id").T.to_csv(tmp_path / "t.csv")
+    for table in (
+        read_table(frame, "y"),
+        read_table(frame.astype({"y": "category"}), "y"),
+        read_table(pl.from_pandas(frame), "y"),
+        read_table(pl.from_pandas(frame).with_columns(pl.col("y").cast(pl.Categorical)), "y"),
+        read_table(tmp_path / "t.csv", "y", samples="columns"),
+    ):
+        assert table.y.tolist() == ["stage i", "stage ii", "stage i", "stage ii"]
+        np.testing.assert_array_equal(table.X, X)
+
+
+def test_outcome_joined_from_a_second_table(tmp_path):
+    features = FRAME.drop(columns="y")
+    other = FRAME[["id", "y"]].iloc[[3, 0, 1]]
+    other.to_csv(tmp_path / "y.csv", index=False)
+    for second in (tmp_path / "y.csv", other, other.set_index("id"), pl.from_pandas(other)):
+        with pytest.warns(DataWarning, match="1 of 4 samples are not in"):
+            table = read_table(features, "y", outcome_table=second)
+        assert table.samples == ("s1", "s2", "s4")
+        assert table.y.tolist() == [10.0, 20.0, 40.0]
+        np.testing.assert_array_equal(table.X, X[[0, 1, 3]])
+    with pytest.raises(UnreadableInput, match=r"none is there: 's1' against 'patient-1'"):
+        read_table(features, "y", outcome_table=other.assign(id=["patient-1", "p2", "p3"]))
+    with pytest.raises(UnreadableInput, match="sample ids with different names, but 's1'"):
+        read_table(features, "y", outcome_table=other.assign(id="s1"))
+    with pytest.raises(UnreadableInput, match="outcome column 'z'"):
+        read_table(features, "z", outcome_table=other)
+    with pytest.raises(ValueError, match="outcome="):
+        read_table(features, outcome_table=other)
+
+
+def test_cbioportal_files(tmp_path):
+    """Two name columns before the samples, clinical tables below comment lines, ids in the second column."""
+    (tmp_path / "mrna.txt").write_text("Hugo_Symbol\tEntrez_Gene_Id\tS-01\tS-02\nTP53\t7157\t1.5\t2\nNA\t10\t3\t4\n")
+    (tmp_path / "clinical.txt").write_text(
+        "#Patient\tSample\tStage\n#STRING\tSTRING\tSTRING\n#1\t1\t1\n"
+        "PATIENT_ID\tSAMPLE_ID\tSTAGE\nP2\tS-02\tII\nP1\tS-01\tI\n"
+    )
+    options = {"samples": "columns", "outcome_table": tmp_path / "clinical.txt", "outcome_id": "SAMPLE_ID"}
+    table = read_table(tmp_path / "mrna.txt", "STAGE", drop=["Entrez_Gene_Id"], **options)
+    assert (table.features, table.samples) == (("TP53", "NA"), ("S-01", "S-02"))
+    assert table.X.tolist() == [[1.5, 3.0], [2.0, 4.0]]
+    assert table.y.tolist() == ["I", "II"]
+    by_id = read_table(tmp_path / "mrna.txt", "STAGE", id_column="Entrez_Gene_Id", drop=["Hugo_Symbol"], **options)
+    assert by_id.features == ("7157", "10")
+    with pytest.raises(UnreadableInput, match="an id column 'WHO'"):
+        read_table(tmp_path / "mrna.txt", "STAGE", **{**options, "outcome_id": "WHO"})
+
+
+def test_numbers_called_id_are_no_feature(tmp_path):
+    for title in ("id", "Patient_No", "sample", ""):
+        (tmp_path / "t.csv").write_text(f"{title},a,y\n1,5,1\n2,6,0\n")
+        table = read_table(tmp_path / "t.csv", "y")
+        assert (table.features, table.samples) == (("a",), ("1", "2"))
+    (tmp_path / "t.csv").write_text("sample,a\n1,5\n1,6\n")  # not unique: a measurement after all
+    assert read_table(tmp_path / "t.csv").features == ("sample", "a")
+
+
+def test_outcomes_in_the_first_column_can_be_missing(tmp_path):
+    (tmp_path / "t.csv").write_text("y,a\nI,5\nNA,6\nII,7\n")
+    assert read_table(tmp_path / "t.csv", "y", missing="drop_samples").y.tolist() == ["I", "II"]
+    (tmp_path / "t.csv").write_text("y,a\n1,5\nNA,6\n0,7\n")
+    assert read_table(tmp_path / "t.csv", "y", missing="drop_samples").y.tolist() == [1.0, 0.0]
+
+
+def test_gene_names_that_look_like_missing_values_or_numbers(tmp_path):
+    (tmp_path / "t.csv").write_text("gene,s1,s2\nNA,1,2\nnan,3,4\n1e5,5,6\n")
+    assert read_table(tmp_path / "t.csv", samples="columns").features == ("NA", "nan", "1e5")
+    (tmp_path / "u.csv").write_text("NA,sample,nan\n1,NA,2\n3,07,4\n")
+    table = read_table(tmp_path / "u.csv", id_column="sample")
+    assert (table.features, table.samples) == (("NA", "nan"), ("NA", "07"))
+
+
+MISSING = pd.DataFrame({"a": [1.0, np.nan, 3.0, 100.0], "b": [1.0, 2.0, 3.0, 4.0], "c": ["u", "v", None, "v"]})
+
+
+def test_missing_values(tmp_path):
+    MISSING.to_csv(tmp_path / "m.csv", index=False)
+    for source in (MISSING, tmp_path / "m.csv", pl.from_pandas(MISSING)):
+        with pytest.raises(UnreadableInput, match=r"got some in a \(1\), c \(1\); choose missing="):
+            read_table(source)
+        rows = read_table(source, missing="drop_samples")
+        assert rows.samples == ("1", "4")
+        assert rows.report.dropped_samples == ("2", "3")
+        columns = read_table(source, missing="drop_features")
+        assert (columns.features, columns.report.dropped_features) == (("b",), ("a", "c"))
+        filled = read_table(source, missing="impute")
+        assert filled.X[:, 0].tolist() == [1.0, 3.0, 3.0, 100.0]
+        assert filled.X[2, 2:].tolist() == [0.0, 1.0]  # the commonest category is v
+        assert filled.report.imputed == {"a": 1, "c": 1}
+
+
+def test_missing_outcomes_follow_the_rule():
+    frame = FRAME.assign(y=[1.0, np.nan, 3.0, 4.0])
+    with pytest.raises(UnreadableInput, match=r"y \(outcome\) \(1\)"):
+        read_table(frame, "y")
+    for rule in ("drop_samples", "impute", "drop_features"):
+        table = read_table(frame, "y", missing=rule)
+        assert table.samples == ("s1", "s3", "s4")
+        assert table.features == ("a", "b", "still")
+
+
+def test_nothing_left(tmp_path):
+    with pytest.raises(UnreadableInput, match="nothing is left"):
+        read_table(pd.DataFrame({"a": [np.nan, 1.0], "b": [1.0, np.nan]}), missing="drop_samples")
+    with pytest.raises(UnreadableInput, match=r"the pandas table, column 'a': .* none at all"):
+        read_table(pd.DataFrame({"a": [np.nan, np.nan], "b": [1.0, 2.0]}), missing="impute")
+
+
+def test_categories_become_groups(tmp_path):
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0], "colour": ["red", "blue", "red"], "n": [1, 2, 1]})
+    frame.to_csv(tmp_path / "c.csv", index=False)
+    for source in (frame, tmp_path / "c.csv", pl.from_pandas(frame), frame.astype({"colour": "category"})):
+        table = read_table(source, categorical=["n"])
+        assert table.features == ("x", "colour=blue", "colour=red", "n=1", "n=2")
+        assert table.groups == (None, "colour", "colour", "n", "n")
+        np.testing.assert_array_equal(table.X, [[1, 0, 1, 1, 0], [2, 1, 0, 0, 1], [3, 0, 1, 1, 0]])
+    phi = similarity.from_groups(table.groups)
+    assert np.asarray(phi @ phi.T)[1].round(6).tolist() == [0, 1, 0.9, 0, 0]
+
+
+def test_booleans_and_nullable_types_are_numbers():
+    frame = pd.DataFrame({"p": [True, False], "q": pd.array([1, 2], dtype="Int64"), "r": [1.5, 2.5]})
+    np.testing.assert_array_equal(read_table(frame).X, [[1, 1, 1.5], [0, 2, 2.5]])
+    np.testing.assert_array_equal(read_table(pl.from_pandas(frame)).X, [[1, 1, 1.5], [0, 2, 2.5]])
+
+
+def test_float32_stays(tmp_path):
+    np.savez(tmp_path / "t.npz", X=X.astype(np.float32))
+    assert read_table(tmp_path / "t.npz").X.dtype == np.float32
+
+
+BAD_TABLES = {
+    "empty": (b"", "empty"),
+    "only a header": (b"a,b\n", "at least one row below"),
+    "one column": (b"abc\ndef\n", "only one: 'abc'"),
+    "duplicated column": (b"a,b,a\n1,2,3\n", "'a' is the name of numbers 1, 3"),
+    "long line": (b"a,b\n1,2\n1,2,3\n", "line 3: expected 2 columns as in the header, got 3"),
+    "short line": (b"a,b,c\n1,2,3\n\n1,2\n", "line 4: expected 3 columns as in the header, got 2"),
+    "non-numeric cell": (b"a,b\n1,2\n3,4\n5,six\n7,8\n", "line 4, column 'b': expected a number, got 'six'"),
+    "after a quoted line end": (b'n,a\n"x\ny",1\nz,2\nw,q\nv,3\n', "line 5, column 'a'"),
+    "free text": (
+        b"a,b\n" + b"".join(b"%d,t%d\n" % (i, i) for i in range(60)),
+        "text with 60 different values",
+    ),
+    "infinite": (b"a,b\n1,inf\n2,3\n", "column 'b': expected finite"),
+    "binary": (b"a,b\n1,\x00\n", "line 2: expected text, got binary"),
+    "truncated gzip": (gzip.compress(b"a,b\n1,2\n" * 500)[:-12], "cut short or damaged"),
+    "excel in disguise": (b"PK\x03\x04....", "zip archive"),
+    "open quote": (b'a,b\n1,"2\n3,4\n', "quote|line"),
+    "decimal commas": (b"a;b\n1,5;2,5\n1,6;2,6\n", "column 'b': expected decimal points"),
+}
+
+
+@pytest.mark.parametrize(("content", "message"), BAD_TABLES.values(), ids=BAD_TABLES)
+def test_bad_tables_are_named(tmp_path, content, message):
+    path = tmp_path / "bad.csv"
+    path.write_bytes(content)
+    with pytest.raises(UnreadableInput, match=message) as caught:
+        read_table(path)
+    assert "bad.csv" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.npz", "t.h5ad"])
+def test_damaged_binary_files(tmp_path, name):
+    path = tmp_path / name
+    path.write_bytes(b"PK\x03\x04 this is none of them")
+    with pytest.raises(UnreadableInput, match=f"{name}: expected an? .* cannot be read"):
+        read_table(path)
+    path.unlink()
+    with pytest.raises(UnreadableInput, match="found none"):
+        read_table(path)
+
+
+def test_npz_without_a_table_or_with_pickles(tmp_path):
+    np.savez(tmp_path / "v.npz", y=np.ones(3))
+    with pytest.raises(UnreadableInput, match=r"numeric array 'X' .* found \['y'\]"):
+        read_table(tmp_path / "v.npz")
+    np.savez(tmp_path / "o.npz", X=np.array([[object()]]))
+    with pytest.raises(UnreadableInput, match="plain arrays"):
+        read_table(tmp_path / "o.npz")
+
+
+def test_a_bad_cell_with_samples_in_columns_names_sample_and_feature(tmp_path):
+    (tmp_path / "t.csv").write_text("gene,s1,s2,s3\nTP53,1,oops,2\nMYC,1,2,3\n")
+    with pytest.raises(UnreadableInput, match=r"t.csv, sample 's2', column 'TP53': expected a number, got 'oops'"):
+        read_table(tmp_path / "t.csv", samples="columns")
+
+
+def test_bad_options(tmp_path):
+    wrong = [
+        ({"outcome": "Y"}, r"outcome column 'Y', found \['y'\]"),
+        ({"id_column": "who"}, "id column 'who'"),
+        ({"drop": ["nobody"]}, "nobody"),
+        ({"missing": "ignore"}, "one of error"),
+        ({"samples": "diagonal"}, '"rows" or "columns"'),
+    ]
+    for options, message in wrong:
+        with pytest.raises(ValueError, match=message):
+            read_table(FRAME, **options)
+    with pytest.raises(TypeError, match="expected a table"):
+        read_table(42)
+    with pytest.raises(UnreadableInput, match="save the sheet as CSV"):
+        read_table(tmp_path / "t.xlsx")
+    with pytest.raises(UnreadableInput, match="columns with different names"):
+        read_table(pd.DataFrame([[1, 2]], columns=["a", "a"]))
+    with pytest.raises(UnreadableInput, match="dates"):
+        read_table(pd.DataFrame({"d": pd.to_datetime(["2020-01-01"]), "a": [1]}))
+
+
+def test_missing_extras_name_the_extra(monkeypatch):
+    from variegate.data import errors
+
+    with pytest.raises(ImportError, match=r'pip install "variegate\[tables\]"'):
+        errors.optional("a_package_that_does_not_exist", "tables")

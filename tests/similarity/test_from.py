@@ -1,0 +1,321 @@
+"""What every from_… function promises, and what each one does."""
+
+import copy
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.spatial.distance import pdist, squareform
+
+from variegate import similarity
+from variegate.similarity import SimilarityFeatures, SimilarityWarning
+
+RNG = np.random.default_rng(0)
+POINTS = RNG.random((40, 2))
+LABELS = [f"g{i % 7}" for i in range(40)]
+RING = sparse.csr_array(np.roll(np.eye(40), 1, axis=1) + np.eye(40, k=7))
+MEMBERS = {f"t{t}": [str(i) for i in range(40) if (i * (t + 3)) % 5 < 2] for t in range(9)}
+BUILDERS = {
+    "columns": lambda: similarity.from_columns(np.random.default_rng(1).standard_normal((30, 40))),
+    "columns, low rank": lambda: similarity.from_columns(np.random.default_rng(1).standard_normal((30, 40)), rank=10),
+    "network": lambda: similarity.from_network(RING, range(40), hubs=10, rank=15),
+    "coordinates": lambda: similarity.from_coordinates(POINTS, 0.2),
+    "coordinates, several scales": lambda: similarity.from_coordinates(POINTS, [0.05, 0.3], rank=20),
+    "groups": lambda: similarity.from_groups(LABELS),
+    "groups, low rank": lambda: similarity.from_groups(LABELS, rank=20),
+    "annotations": lambda: similarity.from_annotations(MEMBERS, [str(i) for i in range(40)]),
+    "kernel": lambda: similarity.from_kernel(np.exp(-squareform(pdist(POINTS)) / 0.3), rank=12),
+}
+
+
+@pytest.mark.parametrize("build", BUILDERS.values(), ids=BUILDERS)
+def test_unit_rows_determinism_and_error(build):
+    phi, again = build(), build()
+    assert isinstance(phi, np.ndarray)
+    assert phi.shape[0] == 40
+    np.testing.assert_allclose(np.linalg.norm(phi, axis=1), 1.0, atol=1e-12)
+    np.testing.assert_array_equal(phi, again)
+    assert 0 <= phi.trace_error < 1
+
+
+@pytest.mark.parametrize("build", BUILDERS.values(), ids=BUILDERS)
+def test_copies_keep_names_and_error(build):
+    phi = build()
+    for twin in (copy.copy(phi), copy.deepcopy(phi), phi.copy(), pickle.loads(pickle.dumps(phi))):
+        assert type(twin) is SimilarityFeatures
+        assert (twin.names, twin.trace_error) == (phi.names, phi.trace_error)
+        np.testing.assert_array_equal(twin, phi)
+    assert phi[:3].names is None
+    assert type(np.asarray(phi)) is np.ndarray
+
+
+def test_names_must_fit():
+    with pytest.raises(ValueError, match="3 rows of Φ, got 2 names"):
+        SimilarityFeatures(np.eye(3), names=["a", "b"])
+
+
+def test_entries_are_within_three_times_the_error_on_average():
+    points = np.random.default_rng(3).random((2000, 2))
+    K = np.exp(-(squareform(pdist(points)) ** 2) / 0.15**2)
+    for tol in (0.3, 0.05, 0.001):
+        phi = np.asarray(similarity.from_coordinates(points, 0.15, tol=tol))
+        assert np.abs(phi @ phi.T - K).mean() <= 3 * tol
+    assert np.abs(phi @ phi.T - K).max() < 0.05
+
+
+def test_the_tolerance_that_cannot_be_met_is_told():
+    points = np.arange(1200.0)
+    with pytest.warns(SimilarityWarning, match="1000 similarity features leave a trace error of 16"):
+        phi = similarity.from_coordinates(points, 0.01)
+    np.testing.assert_allclose(np.linalg.norm(phi, axis=1), 1.0)
+
+
+# columns
+
+
+def test_columns_are_correlations_in_both_shapes():
+    for shape in ((30, 8), (8, 30)):
+        X = np.random.default_rng(4).standard_normal(shape) * 7 + 3
+        phi = np.asarray(similarity.from_columns(X))
+        assert phi.shape == (shape[1], min(shape))
+        np.testing.assert_allclose(phi @ phi.T, np.corrcoef(X.T), atol=1e-12)
+
+
+def test_constant_columns_become_zero_rows_and_are_counted():
+    X = np.column_stack([np.full(20, 0.1), np.arange(20.0), np.full(20, 1e9)])
+    with pytest.warns(SimilarityWarning, match=r"2 of 3 columns are constant \(e.g. number 0\)"):
+        phi = similarity.from_columns(X)
+    np.testing.assert_allclose(np.linalg.norm(phi, axis=1), [0, 1, 0], atol=1e-12)
+
+
+def test_columns_take_frames_and_float32():
+    X = pd.DataFrame(np.random.default_rng(5).standard_normal((6, 3)), columns=["a", "b", "c"])
+    assert similarity.from_columns(X).names == ("a", "b", "c")
+    assert similarity.from_columns(X.to_numpy(np.float32)).dtype == np.float32
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.floats(1e-150, 1e150), st.floats(-1e3, 1e3), st.integers(0, 9))
+def test_columns_do_not_depend_on_units(scale, shift, seed):
+    X = np.random.default_rng(seed).standard_normal((12, 5))
+    phi, other = similarity.from_columns(X), similarity.from_columns((X + shift) * scale)
+    np.testing.assert_allclose(other @ other.T, phi @ phi.T, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (np.array([[1.0, np.nan]]), "row 0, column 1"),
+        (np.ones(3), "shape"),
+        (np.array([["a", "b"]]), "table of numbers"),
+        (np.ones((0, 3)), "shape"),
+    ],
+)
+def test_bad_columns_are_named(X, message):
+    with pytest.raises(ValueError, match=message):
+        similarity.from_columns(X)
+
+
+# coordinates
+
+
+def test_bandwidth_rules():
+    distances = pdist(POINTS)
+    for rule, value in {"mean": distances.mean(), "median": np.median(distances)}.items():
+        K = np.exp(-(squareform(distances) ** 2) / value**2)
+        phi = np.asarray(similarity.from_coordinates(POINTS, rule, tol=0.0))
+        np.testing.assert_allclose(phi @ phi.T, K, atol=1e-4)
+
+
+def test_several_scales_are_averaged():
+    D2 = squareform(pdist(POINTS)) ** 2
+    K = (np.exp(-D2 / 0.1**2) + np.exp(-D2 / 0.5**2)) / 2
+    phi = np.asarray(similarity.from_coordinates(POINTS, [0.1, 0.5], tol=0.0))
+    np.testing.assert_allclose(phi @ phi.T, K, atol=1e-5)
+
+
+def test_bumps_overlap_as_integrals_say():
+    """In one dimension, against the basis functions themselves on a fine grid."""
+    centres, widths = np.array([0.0, 0.3, 1.0]), np.array([0.2, 0.5, 0.1])
+    grid = np.linspace(-5, 6, 200_001)
+    bumps = np.exp(-((grid[:, None] - centres) ** 2) / widths**2)
+    bumps /= np.linalg.norm(bumps, axis=0)
+    phi = np.asarray(similarity.from_coordinates(centres, widths=widths, tol=0.0))
+    np.testing.assert_allclose(phi @ phi.T, bumps.T @ bumps, atol=1e-8)
+
+
+def test_longitude_and_latitude_are_kilometres():
+    places = [[0.0, 0.0], [1.0, 0.0], [180.0, 0.0], [-180.0, 0.0]]
+    phi = similarity.from_coordinates(places, 111.19, lonlat=True, tol=0.0)
+    assert phi[0] @ phi[1] == pytest.approx(np.exp(-1), abs=1e-3)
+    assert phi[2] @ phi[3] == pytest.approx(1)
+    with pytest.raises(ValueError, match="latitude"):
+        similarity.from_coordinates([[10.0, 120.0]], lonlat=True)
+
+
+def test_points_far_from_the_origin_keep_their_digits():
+    near = similarity.from_coordinates(POINTS, 0.2, rank=10)
+    far = similarity.from_coordinates(POINTS + 1e7, 0.2, rank=10)
+    np.testing.assert_allclose(far @ far.T, near @ near.T, atol=1e-6)
+
+
+def test_a_long_line_of_duplicates_loses_no_digits():
+    points = np.repeat(np.arange(300.0) * 1e4, 2)
+    phi = np.asarray(similarity.from_coordinates(points, 1.0, tol=0.0))
+    np.testing.assert_allclose(phi @ phi.T, np.kron(np.eye(300), np.ones((2, 2))), atol=1e-12)
+
+
+def test_duplicates_in_many_dimensions_far_apart():
+    points = np.repeat(np.random.default_rng(0).standard_normal((100, 20)) * 1e3, 3, axis=0)
+    phi = np.asarray(similarity.from_coordinates(points, 1.0, tol=0.0))
+    np.testing.assert_allclose(phi @ phi.T, np.kron(np.eye(100), np.ones((3, 3))), atol=1e-6)
+
+
+@pytest.mark.parametrize("tol", [-0.1, 1.0, float("nan")])
+def test_bad_tolerances(tol):
+    with pytest.raises(ValueError, match="tol"):
+        similarity.from_coordinates(POINTS, 0.2, tol=tol)
+
+
+@pytest.mark.parametrize("bandwidth", ["mode", 0.0, -1.0, [], [1.0, np.nan]])
+def test_bad_bandwidths(bandwidth):
+    with pytest.raises(ValueError, match="bandwidth"):
+        similarity.from_coordinates(POINTS, bandwidth)
+
+
+def test_coinciding_points_need_a_number():
+    with pytest.raises(ValueError, match="give a number"):
+        similarity.from_coordinates(np.zeros((5, 2)))
+    assert similarity.from_coordinates(np.zeros((5, 2)), 1.0).shape == (5, 1)
+
+
+# groups
+
+
+def dense_groups(labels, within):
+    values = np.array(labels, dtype=object)
+    same = (values[:, None] == values[None, :]).astype(bool)
+    return np.where(np.eye(len(labels), dtype=bool), 1.0, within * same)
+
+
+def test_groups_are_exact_when_there_is_room():
+    phi = np.asarray(similarity.from_groups(LABELS, within=0.7))
+    assert phi.shape == (40, 47)
+    np.testing.assert_allclose(phi @ phi.T, dense_groups(LABELS, 0.7), atol=1e-12)
+
+
+def test_many_items_keep_the_similarity_within_groups_exact():
+    labels = [i // 10 for i in range(2500)]
+    phi = np.asarray(similarity.from_groups(labels, within=0.9))
+    K = dense_groups(labels, 0.9)
+    assert phi.shape[1] <= 1000
+    inside = K > 0
+    np.testing.assert_allclose((phi @ phi.T)[inside], K[inside], atol=1e-10)
+    assert (phi @ phi.T)[~inside].std() < 1.2 * 0.1 / np.sqrt(700)
+
+
+def test_more_groups_than_columns_stay_nearly_apart():
+    phi = np.asarray(similarity.from_groups(np.arange(3000) // 2, within=0.5, rank=200))
+    assert phi.shape == (3000, 200)
+    K = phi @ phi.T
+    assert np.abs(K - dense_groups((np.arange(3000) // 2).tolist(), 0.5)).mean() < 0.07
+
+
+def test_items_without_a_label_are_alone():
+    phi = similarity.from_groups(["a", None, float("nan"), pd.NA, "a"])
+    K = np.asarray(phi @ phi.T).round(12)
+    np.testing.assert_array_equal(K, dense_groups(["a", 1, 2, 3, "a"], 0.9).round(12))
+
+
+@pytest.mark.parametrize("within", [-0.1, 1.0, float("nan")])
+def test_within_is_a_similarity(within):
+    with pytest.raises(ValueError, match="within"):
+        similarity.from_groups(LABELS, within=within)
+
+
+# annotations
+
+
+def test_annotations_are_cosines():
+    table = (np.random.default_rng(7).random((30, 12)) < 0.3).astype(float)
+    table[:, 0] = 1  # so that no item is without a term
+    for weights, W in {"equal": table, "idf": table * np.log(30 / table.sum(0))}.items():
+        norms = np.linalg.norm(W, axis=1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SimilarityWarning)
+            dense = np.asarray(similarity.from_annotations(table, weights=weights))
+            thin = np.asarray(similarity.from_annotations(sparse.csr_array(table), weights=weights))
+        K = (W / norms[:, None]) @ (W / norms[:, None]).T if (norms > 0).all() else None
+        np.testing.assert_array_equal(dense, thin)
+        if K is not None:
+            np.testing.assert_allclose(dense @ dense.T, K, atol=1e-6)
+
+
+def test_items_without_terms_are_strangers():
+    sets = {"one": ["a", "b"], "two": ["b", "c"]}
+    with pytest.warns(SimilarityWarning, match=r"1 of 4 items have no annotation \(e.g. z\)"):
+        phi = similarity.from_annotations(sets, ["a", "z", "b", "c"])
+    np.testing.assert_allclose((phi @ phi.T)[1], [0, 1, 0, 0], atol=1e-12)
+    assert phi.names == ("a", "z", "b", "c")
+
+
+@pytest.mark.parametrize(
+    ("table", "features", "message"),
+    [
+        ({"one": ["a"]}, None, "features="),
+        ({"one": ["a"]}, ["x", "y"], "no item"),
+        (np.array([[-1.0]]), None, "non-negative"),
+        (np.array([["x"]]), None, "numbers"),
+        (np.eye(3), ["a"], "one row per feature"),
+    ],
+)
+def test_bad_annotations(table, features, message):
+    with pytest.raises(ValueError, match=message):
+        similarity.from_annotations(table, features)
+
+
+# kernel
+
+
+def test_kernels_as_matrix_sparse_matrix_frame_and_function():
+    K = 3.0 * np.exp(-squareform(pdist(POINTS)) / 0.3)
+    names = [f"p{i}" for i in range(40)]
+    forms = [
+        similarity.from_kernel(K, features=names, tol=0.0),
+        similarity.from_kernel(sparse.csr_array(K), features=names, tol=0.0),
+        similarity.from_kernel(pd.DataFrame(K, index=names), tol=0.0),
+        similarity.from_kernel(lambda rows, cols: K[np.ix_(rows, cols)], features=names, tol=0.0),
+    ]
+    for phi in forms:
+        assert phi.names == tuple(names)
+        np.testing.assert_allclose(phi @ phi.T, K / 3, atol=1e-10)
+
+
+def test_an_item_without_variance_has_a_zero_row():
+    assert not similarity.from_kernel(np.zeros((2, 2))).any()
+    phi = similarity.from_kernel(np.diag([1.0, 0.0, 2.0]), tol=0.0)
+    np.testing.assert_allclose(np.asarray(phi @ phi.T), np.diag([1.0, 0.0, 1.0]))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "options", "message"),
+    [
+        (np.ones((2, 3)), {}, "square"),
+        (sparse.csr_array(np.ones((2, 3))), {}, "square"),
+        (np.array([[1.0, 0.5], [0.4, 1.0]]), {}, "symmetric"),
+        (np.array([[-1.0]]), {}, "diagonal"),
+        (np.array([[1.0, 3.0], [3.0, 1.0]]), {}, "semidefinite"),
+        (np.eye(2), {"features": ["a"]}, "2 names"),
+        (np.eye(2), {"rank": 0}, "rank"),
+        (lambda rows, cols: np.eye(2), {}, "features="),
+        (lambda rows, cols: np.eye(7), {"features": 300, "rank": 3}, "shape|match"),
+    ],
+)
+def test_bad_kernels(kernel, options, message):
+    with pytest.raises(ValueError, match=message):
+        similarity.from_kernel(kernel, **options)
