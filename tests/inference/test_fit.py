@@ -14,13 +14,15 @@ GIVEN = Settings(learn_size=False, learn_slab=False)
 @pytest.mark.parametrize("pair", PAIRS, ids="/".join)
 @pytest.mark.parametrize(("r", "allowed"), [(0.5, 0.01), (0.9, 0.01), (0.98, 0.05)])
 @pytest.mark.parametrize("task", ["gaussian", "logistic"])
-def test_divergence_is_within_reach_of_the_best(task, r, allowed, pair):
-    for seed in range(5):
-        target = make_target(*pair, task=task, r=r, seed=seed, M=(8, 10, 12, 10, 8)[seed])
-        exact = Exact(target)
-        found = fit(target, np.random.default_rng(seed), GIVEN)
-        gap = exact.divergence(found.q.theta)[0] - exact.smallest_divergence()
-        assert gap < allowed, (seed, gap)
+@pytest.mark.parametrize(
+    ("seed", "M"),
+    [(0, 8), *(pytest.param(s, m, marks=pytest.mark.slow) for s, m in [(1, 10), (2, 12), (3, 10), (4, 8)])],
+)
+def test_divergence_is_within_reach_of_the_best(seed, M, task, r, allowed, pair):
+    target = make_target(*pair, task=task, r=r, seed=seed, M=M)
+    exact = Exact(target)
+    found = fit(target, np.random.default_rng(seed), GIVEN)
+    assert exact.divergence(found.q.theta)[0] - exact.smallest_divergence() < allowed
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids="/".join)

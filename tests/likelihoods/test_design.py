@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from scipy.sparse import csc_array, random_array
-from variegate.likelihoods.gram import GramRows
 
+from variegate.dpp.gram import GramRows
 from variegate.likelihoods import design
 from variegate.likelihoods.design import Design
 

@@ -10,15 +10,18 @@ from .sets import IntArray
 
 
 class GramRows:
-    """Bounded cache of rows G_m = X̃ᵀx̃_m (M,), least recently used out first.
+    """Bounded cache of rows, one for each feature, least recently used out first: G_m = X̃ᵀx̃_m, or x̃_m itself.
 
     Sampled sets share features, so a row is computed once and read many times. Rows live in one buffer, so
     gathering a set's rows is a single copy. Pickling drops the rows: workers fill their own.
     """
 
-    def __init__(self, compute: Callable[[IntArray], FloatArray], n_features: int, max_bytes: int) -> None:
-        self._compute = compute
-        self._shape = (min(n_features, max(max_bytes // (8 * n_features), 1)), n_features)
+    def __init__(
+        self, compute: Callable[[IntArray], FloatArray], n_features: int, max_bytes: int, width: int | None = None
+    ) -> None:
+        self._compute, self._n_features = compute, n_features
+        width = n_features if width is None else width
+        self._shape = (min(n_features, max(max_bytes // (8 * max(width, 1)), 1)), width)
         self._reset()
 
     def rows(self, S: IntArray) -> FloatArray:
@@ -57,15 +60,15 @@ class GramRows:
         return True
 
     def _reset(self) -> None:
-        capacity, M = self._shape
-        self._buffer = np.empty((capacity, M))  # the system hands out pages as they are written
-        self._slot_of = np.full(M, -1)
+        capacity, width = self._shape
+        self._buffer = np.empty((capacity, width))  # the system hands out pages as they are written
+        self._slot_of = np.full(self._n_features, -1)
         self._feature_in = np.full(capacity, -1)
         self._last_use = np.zeros(capacity, dtype=np.int64)
         self._clock = 0
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_compute": self._compute, "_shape": self._shape}
+        return {"_compute": self._compute, "_shape": self._shape, "_n_features": self._n_features}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

@@ -228,12 +228,17 @@ class _Search:
 
 def level(point: Point) -> float:
     """ELBO where the stage ended: the average of its last estimates."""
-    return float(point.elbo[-4:].mean())
+    return float(point.elbo[-last(point) :].mean())
 
 
 def error(point: Point) -> float:
     """Standard error of `level`."""
-    return float(np.sqrt(np.square(point.elbo_error[-4:]).sum()) / 4)
+    return float(np.sqrt(np.square(point.elbo_error[-last(point) :]).sum()) / last(point))
+
+
+def last(point: Point) -> int:
+    """How many estimates count as the last ones."""
+    return max(4, len(point.elbo) // 3)
 
 
 def joined(first: Point, second: Point) -> Point:

@@ -49,6 +49,10 @@ class Design:
         """Return X̃_S, dense (N, |S|)."""
         return self.standardised(self.X, S)
 
+    def column_rows(self, S: IntArray) -> FloatArray:
+        """Return X̃_Sᵀ, dense and contiguous (|S|, N)."""
+        return np.ascontiguousarray(self.columns(S).T)
+
     def standardised(self, X: Any, S: IntArray) -> FloatArray:
         """Return columns S of any table with the same columns, on the scale of this one, dense (n, |S|)."""
         raw = X[:, S].toarray() if sparse.issparse(X) else np.take(X, S, axis=1)

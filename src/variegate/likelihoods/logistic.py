@@ -6,6 +6,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from ..dpp.gram import GramRows
 from . import checks, ep
 from .design import Design
 from .flips import additions, removals
@@ -16,6 +17,8 @@ from .tilted import log_averages
 
 FIXED_VARIANCE = 100.0  # prior variance of the intercept and of the standardised covariates' coefficients
 BATCH_BYTES = 1 << 22  # products with X are batched over sets up to this size
+
+COLUMN_BYTES = 1 << 25
 
 
 class Logistic:
@@ -62,6 +65,8 @@ class Logistic:
         self._signs = 2.0 * checks.labels(y, X.shape[0], weights) - 1.0
         self._copies, self._power = np.maximum(weights, 1.0), np.minimum(weights, 1.0)
         self._design, self._covariates = Design.of(X, weights), covariate_design(C, weights)
+        # gathering columns of a C-ordered table misses the cache at every entry, so those in use are kept as rows
+        self._columns = GramRows(self._design.column_rows, X.shape[1], COLUMN_BYTES, width=X.shape[0])
         self._fixed = np.vstack([np.ones(X.shape[0]), self._covariates.columns(np.arange(C.shape[1])).T])
         self._recent = RecentSites(self.n_features, ep.cold_sites(self._power))
 
@@ -115,7 +120,7 @@ class Logistic:
         return Predictive(prob, np.sqrt(prob * (1.0 - prob)), np.inf, latent, np.sqrt(variance))
 
     def _solve(self, S: IntArray) -> tuple[ep.Problem, ep.Solution]:
-        Zt = np.vstack([self._design.columns(S).T, self._fixed]) * self._signs
+        Zt = np.vstack([self._columns.rows(S), self._fixed]) * self._signs
         prior = np.full(len(Zt), 1.0 / FIXED_VARIANCE)
         prior[: len(S)] = self.slab_precision
         problem = ep.Problem(Zt, prior, self._copies, self._power, self.link == "probit")
