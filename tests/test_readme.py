@@ -20,3 +20,5 @@ def test_readme_code(capsys):
     kinds = space["dpp"].map(size=5) // 4
     assert sorted(kinds) == [0, 1, 2, 3, 4]
     assert (space["dpp"].condition(include=[0]).inclusion_prob()[:3] < 0.02).all()
+    assert sorted(space["posterior"].map() // 4) == [0, 2]
+    assert 0 not in space["posterior"].condition(exclude=[0]).map()

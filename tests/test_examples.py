@@ -1,0 +1,15 @@
+"""The examples run and say what they should."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_poisson():
+    """Any Python callable serves as a likelihood: counts, by Laplace."""
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples/poisson.py")], capture_output=True, text=True, check=True
+    )
+    assert "best set: [0, 6]" in done.stdout
