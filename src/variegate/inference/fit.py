@@ -31,7 +31,7 @@ class Settings:
 
     solver: Literal["rao_blackwell", "fixed_form"] = "rao_blackwell"
     n_starts: int = 4
-    n_sets: int | None = None  # sets an iteration of stage B; None: 32 to 256, by how dear they are
+    n_sets: int | None = None  # sets an iteration of stage B; None: 16 to 256, by how dear they are
     max_iter: int = 60
     tol: float = 0.005
     learn_size: bool = True
@@ -148,9 +148,10 @@ class _Search:
     @property
     def n_sets(self) -> int:
         """Sets an iteration of stage B."""
-        least = 64 if self.target.exact_gains else 32  # expectation propagation is dear
-        few = least * np.sqrt(1000 / max(self.target.n_features, 1))
-        return self.settings.n_sets or int(np.clip(few, least, 256))
+        usual = 64 if self.target.exact_gains else 32  # expectation propagation is dear
+        # each set informs all features, and costs time and memory for each of them
+        scaled = usual * np.sqrt(2000 / max(self.target.n_features, 1))
+        return self.settings.n_sets or int(np.clip(scaled, 16, 256))
 
     def _fixed_point(self, theta: Float64Array, max_iter: int = 12, hopeless: float = -np.inf) -> Point:
         n = max(self.n_sets // 4, 2)
