@@ -16,12 +16,12 @@ FIXED_FORM_STEPS = 16_000
 BLOCKS = {"n_samples": 150, "n_features": 200, "block_size": 5, "correlation": 0.9, "n_true": 8}
 LARGE = {"n_samples": 500, "n_features": 2000, "block_size": 10, "correlation": 0.95, "n_true": 20}
 SCALE = """
-import resource, time, numpy as np, variegate as vg
+import time, numpy as np, variegate as vg
 rng = np.random.default_rng(0)
 N, M, d = 300, {M}, 100
 vg.fit(vg.Target(vg.Gaussian(rng.normal(size=(60, 50)), rng.normal(size=60)),
                  vg.dpp_prior(rng.normal(size=(50, 20)), expected_size=3)), rng)  # compile
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+before = peak_bytes()
 X = rng.normal(size=(N, M))
 y = X[:, :8] @ rng.choice([-1.0, 1.0], 8) + rng.normal(size=N)
 phi = rng.normal(size=(M, d))

@@ -3,11 +3,13 @@
 import json
 import os
 import platform
+import resource
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
+from pathlib import Path
 from statistics import median
 
 
@@ -22,12 +24,21 @@ def interleaved(candidates: dict[str, Callable[[], object]], rounds: int) -> dic
     return {name: median(times) for name, times in seconds.items()}
 
 
+def peak_bytes() -> int:
+    """Peak memory of this process. Linux's ru_maxrss would count what the parent had when it forked."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return 1024 * int(line.split()[1])
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
 def in_child(code: str) -> dict[str, float]:
-    """Run code that prints one JSON object in a new interpreter; its peak memory comes along as `peak_bytes`."""
-    code += (
-        "\nimport resource, json\n"
-        "result['peak_bytes'] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024\n"
-        "print(json.dumps(result))\n"
+    """Run code that leaves a dict `result` in a new interpreter; its peak memory comes along as `peak_bytes`."""
+    code = (
+        "from benchmarks.measure import peak_bytes\n"
+        + code
+        + "\nimport json\nresult['peak_bytes'] = peak_bytes()\nprint(json.dumps(result))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return dict(json.loads(done.stdout.splitlines()[-1]))

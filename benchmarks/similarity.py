@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -20,7 +19,7 @@ from variegate import datasets, similarity
 from variegate.data import read_network, read_table
 from variegate.screening import screen
 
-from .measure import versions
+from .measure import peak_bytes, versions
 
 
 def hundred_thousand_points() -> str:
@@ -78,7 +77,7 @@ def measure(name: str) -> None:
     start = time.perf_counter()
     result = CASES[name][0]()
     seconds = time.perf_counter() - start
-    megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    megabytes = peak_bytes() / 1e6
     print(f"| {CASES[name][1]} | {seconds:.1f} | {megabytes:.0f} | {result} |")
 
 

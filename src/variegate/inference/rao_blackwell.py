@@ -17,7 +17,7 @@ from .target import Float64Array, Target
 
 DAMPING = 0.7
 FEWEST_STEPS = 12  # of stage B; twice as many where features are few and steps cheap
-FEW_FEATURES = 64
+FEW_FEATURES = 256
 TRIAL = 4  # iterations that a start has to show itself
 LONGEST_STEP = 3.0  # in any θ_m, for a step of stage B
 
