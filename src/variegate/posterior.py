@@ -146,9 +146,9 @@ class Posterior:
 
     def _corrected_inclusion(self) -> Float64Array:
         sets, _ = self._draws
-        if self.target.size is None and self.target.has_gains:
+        if self.target.size is None and self.target.has_gains and self.target.exact_gains:
             average = self.importance.weights @ expit(self.target.log_odds(self.target.evaluate(sets)))
-        else:  # conditionals of single features do not keep the size
+        else:  # conditionals are approximate, or do not keep the size
             members = np.zeros((len(sets), self.n_features))
             for row, S in zip(members, sets, strict=True):
                 row[S] = 1.0

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 Array = npt.NDArray[Any]
 
@@ -132,6 +133,11 @@ def _checked(X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Array, Array]:
         raise ValueError(f"expected X (N, M) and y (N,) with N ≥ 3, got shapes {Z.shape} and {t.shape}")
     if Z.dtype.kind not in "fiub" or not np.isfinite(Z).all():
         raise ValueError("expected X to hold numbers without missing or infinite values; drop or impute them first")
+    missing = pd.isna(t) if t.dtype.kind == "O" else ~np.isfinite(t) if t.dtype.kind == "f" else np.zeros(len(t), bool)
+    if missing.any():
+        raise ValueError(
+            f"expected an outcome without missing values, got {missing.sum()} missing; drop those samples"
+        )
     return Z, t
 
 

@@ -186,3 +186,37 @@ class TestHardInput:
             Target(Gaussian(X, y), bernoulli_prior(5, expected_size=1), "bernoulli")
         with pytest.raises(ValueError, match="needs similarity features"):
             Target(Gaussian(X, y), bernoulli_prior(6, expected_size=1), "dpp")
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids="/".join)
+def test_copies_and_zero_rows_break_no_pair(pair):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 6))
+    X[:, 1] = X[:, 0]
+    y = 2 * X[:, 0] + 0.5 * rng.normal(size=40)
+    phi = (X / np.linalg.norm(X, axis=0)).T.copy()
+    prior = bernoulli_prior(6, expected_size=1) if pair[0] == "bernoulli" else dpp_prior(phi, expected_size=1)
+    found = fit(Target(Gaussian(X, y), prior, pair[1], phi=phi if pair[1] == "dpp" else None), rng)
+    assert found.q.inclusion_prob()[:2].sum() > 0.9
+    assert np.isfinite(found.elbo)
+
+
+def test_a_prior_of_low_rank_is_not_asked_for_more():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 6))
+    target = Target(Gaussian(X, 2 * X[:, 0] + rng.normal(size=40)), dpp_prior(np.ones((6, 1)), expected_size=0.5))
+    assert fit(target, rng).q.inclusion_prob()[0] > 0.9
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: Settings(solver="mcmc"), "sample_posterior"),
+        (lambda: Settings(max_iter=0), "max_iter must be at least 1"),
+        (lambda: make_target(size=0), "at least 1"),
+        (lambda: make_target(posterior="DPP"), '"dpp" or "bernoulli"'),
+    ],
+)
+def test_bad_settings(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -74,7 +74,8 @@ def parse_text_table(table: TextTable, text_columns: Sequence[int] = (0,)) -> pd
                 header=None,
                 names=range(len(table.columns)),
                 index_col=False,
-                skiprows=table.header_line,
+                # pandas counts records, so a line break inside a quoted name is no line to skip
+                skiprows=table.header_line - sum(name.count("\n") for name in table.columns),
                 keep_default_na=False,
                 na_values=MISSING,
                 converters=dict.fromkeys(text_columns, str.strip),

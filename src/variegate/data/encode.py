@@ -66,6 +66,10 @@ def one_hot(frame: pd.DataFrame, where: str, categorical: Collection[str] = ()) 
             pieces.append(np.column_stack([(frame[name] == level).to_numpy(float) for level in levels]))
             features += [f"{name}={level}" for level in levels]
             groups += [name] * len(levels)
+    twice = pd.Index(features).duplicated()
+    if twice.any():
+        name = features[int(twice.argmax())]
+        raise UnreadableInput(f"{where}: two features are called {name!r} after encoding; rename one of the columns")
     X = np.hstack(pieces) if len(pieces) != 1 else pieces[0]
     return Encoded(np.ascontiguousarray(X), tuple(features), tuple(groups))
 

@@ -32,10 +32,26 @@ class Settings:
     solver: Literal["rao_blackwell", "fixed_form"] = "rao_blackwell"
     n_starts: int = 4
     n_sets: int | None = None  # sets an iteration of stage B; None: 16 to 256, by how dear they are
-    max_iter: int = 60
+    max_iter: int | None = None  # None: 60 of stage B, 4000 of fixed_form
     tol: float = 0.005
     learn_size: bool = True
     learn_slab: bool = True
+
+    def __post_init__(self) -> None:
+        if self.solver not in ("rao_blackwell", "fixed_form"):
+            raise ValueError(
+                f'The solver must be "rao_blackwell" or "fixed_form", got {self.solver!r}; the exact sampler is the '
+                "function sample_posterior."
+            )
+        for name in ("n_starts", "n_sets", "max_iter"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"{name} must be at least 1, got {value}.")
+
+    @property
+    def iterations(self) -> int:
+        """max_iter, or the solver's own default."""
+        return self.max_iter or (4000 if self.solver == "fixed_form" else 60)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +103,7 @@ def fit(
     elif not found.converged:
         warnings.warn(
             f"The fit had not settled after {found.n_iter} iterations; allow more (max_iter, now "
-            f"{search.settings.max_iter}) or accept rougher probabilities (tol, now {search.settings.tol:g}).",
+            f"{search.settings.iterations}) or accept rougher probabilities (tol, now {search.settings.tol:g}).",
             ConvergenceWarning,
             stacklevel=2,
         )
@@ -128,7 +144,7 @@ class _Search:
 
     def _printed(self, theta: Float64Array) -> None:
         self.points.append(
-            fixed_form(self.target, theta, self.rng, n_iter=self.settings.max_iter, callback=self.callback)
+            fixed_form(self.target, theta, self.rng, n_iter=self.settings.iterations, callback=self.callback)
         )
 
     def _best_set(self) -> IntArray:
@@ -179,7 +195,7 @@ class _Search:
     def _natural_gradient(self, point: Point, n_sets: int) -> Point:
         s = self.settings
         found = natural_gradient(
-            self.target, point, self.rng, n_sets=n_sets, max_iter=s.max_iter, tol=s.tol, callback=self.callback
+            self.target, point, self.rng, n_sets=n_sets, max_iter=s.iterations, tol=s.tol, callback=self.callback
         )
         # the gradient's noise may cost more than it brings: then stage A's point stands
         if len(point.elbo) and level(found) < level(point) - 3 * (error(found) + error(point)):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..dpp import LowRankDPP
 from ..dpp.sets import IntArray
 from ..likelihoods import FlipLikelihood
 from .target import Target
@@ -19,10 +20,15 @@ def learn_size(target: Target, expected_size: float, least_change: float = 0.1) 
 
     A change of less than `least_change`, in logs, is left alone.
     """
-    size = float(np.clip(expected_size, SMALLEST_SIZE, max(SMALLEST_SIZE, 0.5 * target.n_features)))
-    if abs(np.log(size / target.prior.expected_size)) < least_change or size >= target.prior.n_items:
+    prior = target.prior
+    largest = 0.9 * min(prior.phi.shape) if isinstance(prior, LowRankDPP) else 0.9 * prior.n_items
+    size = min(max(expected_size, SMALLEST_SIZE), max(0.5 * target.n_features, SMALLEST_SIZE), largest)
+    if abs(np.log(size / prior.expected_size)) < least_change:
         return target
-    return target.with_prior(target.prior.rescaled(size))
+    try:
+        return target.with_prior(prior.rescaled(size))
+    except ValueError:  # phi has a lower rank than its shape says: the prior cannot expect that many features
+        return target
 
 
 def learn_slab_precision(target: Target, sets: Sequence[IntArray], least_change: float = 0.2) -> Target:

@@ -32,8 +32,11 @@ def smooth(log_ratios: Float64Array) -> ImportanceWeights:
     order = np.argsort(raw, kind="stable")
     tail, cutoff = order[-size:], raw[order[-size - 1]] if n > size else 0.0
     excess = raw[tail] - cutoff
-    if n < 25 or excess[-1] <= 1e-10 or np.count_nonzero(excess > 0) < 5:
-        return ImportanceWeights(raw / raw.sum(), -np.inf)
+    plain = ImportanceWeights(raw / raw.sum(), -np.inf)
+    if plain.effective_size > (1 - 1e-3) * n:
+        return plain
+    if n < 25 or np.count_nonzero(excess > 0) < 5:  # a few weights carry everything: as bad as it gets
+        return plain._replace(pareto_k=np.inf)
     k, sigma = fit_pareto(excess[excess > 0])
     quantiles = (np.arange(size) + 0.5) / size
     smoothed = -sigma * np.log1p(-quantiles) if abs(k) < 1e-12 else sigma * np.expm1(-k * np.log1p(-quantiles)) / k

@@ -19,8 +19,21 @@ def flat_start(target: Target, expected_size: float) -> Float64Array:
 
 def start_at(target: Target, S: IntArray) -> Float64Array:
     """θ from the flip gains at one set: the q that a single draw would suggest."""
-    _, change = log_ratio(target, np.zeros(target.n_features), target.evaluate([S]))
-    return np.asarray(change[0])
+    if target.family_has_volume:
+        S = independent_part(target, S)
+    batch = target.evaluate([S])
+    _, change = log_ratio(target, np.zeros(target.n_features), batch)
+    # a copy of a member: what it would be worth without it
+    return np.asarray(np.where(np.isfinite(batch.volume_gains[0]), change[0], batch.gains[0] + target.prior.theta))
+
+
+def independent_part(target: Target, S: IntArray) -> IntArray:
+    """Members of S, one after another, without those that the ones before them span."""
+    kept = np.empty(0, dtype=np.int64)
+    for m in S:
+        if target.volume.log_volume(np.append(kept, m)) > -np.inf:
+            kept = np.append(kept, m)
+    return kept
 
 
 def best_set(target: Target, start: IntArray | None = None) -> IntArray:

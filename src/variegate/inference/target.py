@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..dpp import IndependentSets, LowRankDPP, SetDistribution
-from ..dpp.sets import IntArray
-from ..dpp.volume import Volume
+from ..dpp.sets import IntArray, as_size
+from ..dpp.volume import Volume, VolumeGains
 from ..likelihoods import FlipLikelihood, GainsLikelihood, Likelihood
 
 Float64Array = npt.NDArray[np.float64]
@@ -71,6 +71,15 @@ class Target:
                 f"The likelihood has {self.likelihood.n_features} features, the prior {self.prior.n_items}; "
                 "they must describe the same columns."
             )
+        if self.family not in ("dpp", "bernoulli"):
+            raise ValueError(f'The family must be "dpp" or "bernoulli", got {self.family!r}.')
+        if self.size is not None:
+            as_size(self.size, self.n_features, "the number of features")
+            if self.size == 0:
+                raise ValueError("The size must be at least 1, got 0: the empty set needs no fit.")
+        if phi is not None and np.shape(phi)[:1] != (self.n_features,):
+            raise ValueError(f"phi must have {self.n_features} rows, one per feature, got shape {np.shape(phi)}.")
+        phi = None if phi is None else np.asarray(phi)
         object.__setattr__(self, "phi", phi)
         if self._volume is None and phi is not None:
             nugget = NUGGET if self.family == "bernoulli" else 0.0
@@ -186,8 +195,14 @@ class Target:
             nothing = np.zeros(self.n_features)
             return [Evaluation(v, g, 0.0, nothing) for v, g in zip(values, gains, strict=True)]
         self._volume.prefetch(sets)
-        volumes = [self._volume.flip_gains(S) for S in sets]
+        volumes = [self._volume_gains(S) for S in sets]
         return [Evaluation(v, g, *volume) for v, g, volume in zip(values, gains, volumes, strict=True)]
+
+    def _volume_gains(self, S: IntArray) -> VolumeGains:
+        if not self.prior_has_volume and self.volume.log_volume(S) == -np.inf:
+            # the target knows nothing of ν, so its own searches may come upon copies; q never does
+            return VolumeGains(-np.inf, np.full(self.n_features, -np.inf))
+        return self.volume.flip_gains(S)
 
     def _remember(self, found: dict[bytes, Evaluation]) -> None:
         self._cache.update(found)
