@@ -67,7 +67,7 @@ def against_dppy(M: int, d: int) -> list[list[object]]:
         "first draw": (
             lambda: LowRankDPP(phi, theta).sample(1, rng),
             lambda: dppy_draw(dppy(phi, theta), mode, state),
-            15,
+            31,
         ),
         "further draws": (
             lambda: ours.sample(1, rng),
