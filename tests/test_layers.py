@@ -6,7 +6,7 @@ from pathlib import Path
 import variegate
 
 LAYERS = [
-    {"dpp", "data"},
+    {"dpp", "data", "design"},
     {"similarity", "likelihoods", "priors", "screening"},
     {"datasets"},
     {"inference"},

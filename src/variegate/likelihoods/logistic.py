@@ -6,9 +6,9 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from ..design import Design
 from ..dpp.gram import GramRows
 from . import checks, ep
-from .design import Design
 from .flips import additions, removals
 from .projection import covariate_design
 from .protocol import Coefficients, FlipGains, FloatArray, IntArray, Predictive

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from .design import CONSTANT, Design
+from ..design import CONSTANT, Design
 from .protocol import FloatArray, IntArray
 
 

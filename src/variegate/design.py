@@ -1,4 +1,4 @@
-"""The columns as the likelihoods see them: centred and scaled implicitly, dense or sparse."""
+"""The columns as everything sees them: centred and scaled implicitly, dense or sparse."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,9 +6,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from .protocol import FloatArray, IntArray
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 BLOCK_BYTES = 1 << 20  # dense tables are read through a float64 buffer of this size, which fits in cache
 CONSTANT = 1e-11  # a standard deviation below this fraction of the mean is rounding error

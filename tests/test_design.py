@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csc_array
 
+from variegate import design
+from variegate.design import Design
 from variegate.dpp.gram import GramRows
-from variegate.likelihoods import design
-from variegate.likelihoods.design import Design
 
 
 def tables(rng):
