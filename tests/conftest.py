@@ -1,4 +1,4 @@
-"""Fixtures of the likelihood tests."""
+"""Fixtures of all tests."""
 
 import numpy as np
 import pytest
