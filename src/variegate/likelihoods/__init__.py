@@ -3,6 +3,7 @@
 from .combined import SumLikelihood
 from .custom import CustomLikelihood
 from .gaussian import Gaussian
+from .grouped import Grouped
 from .logistic import Logistic
 from .protocol import (
     Coefficients,
@@ -24,6 +25,7 @@ __all__ = [
     "FloatArray",
     "GainsLikelihood",
     "Gaussian",
+    "Grouped",
     "IntArray",
     "Likelihood",
     "Logistic",

@@ -31,6 +31,11 @@ class SumLikelihood:
         """Slab precision of the first part."""
         return self.parts[0].slab_precision
 
+    @property
+    def exact_gains(self) -> bool:
+        """Whether the gains of all parts equal differences of log evidence."""
+        return all(getattr(part, "exact_gains", True) for part in self.parts)
+
     def with_slab_precision(self, c: float) -> Self:
         """Return the same parts, each with slab precision c."""
         return type(self)([part.with_slab_precision(c) for part in self.parts])

@@ -1,0 +1,97 @@
+"""Columns that belong together, in the model together or not at all."""
+
+import copy
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from .protocol import Coefficients, FlipGains, FloatArray, IntArray, Predictive
+
+
+class Grouped:
+    """A likelihood over units of columns: log p(y | S) = log p(y | columns of the units in S).
+
+    A unit of one column has the flip gain of that column. For a unit of several the gain is the difference of two
+    log evidences, so one set costs two of them for each such unit: meant for some dozens of one-hot factors.
+
+    Parameters
+    ----------
+    likelihood : over M columns, with flip gains, coefficients and predictions
+    unit : (M,) the unit of each column, numbered 0, 1, …
+    """
+
+    def __init__(self, likelihood: Any, unit: Any) -> None:
+        numbers = np.asarray(unit)
+        n_units = int(numbers.max()) + 1 if numbers.size else 0
+        if numbers.shape != (likelihood.n_features,) or set(numbers.tolist()) != set(range(n_units)):
+            raise ValueError(
+                f"unit must number the unit of each of the {likelihood.n_features} columns as 0, 1, … without gaps."
+            )
+        self.likelihood = likelihood
+        order = np.argsort(numbers, kind="stable")
+        self._units = np.split(order, np.cumsum(np.bincount(numbers))[:-1])
+        self._several = np.array([g for g, columns in enumerate(self._units) if len(columns) > 1], dtype=np.int64)
+        self._first = np.array([columns[0] for columns in self._units], dtype=np.int64)
+
+    @property
+    def n_features(self) -> int:
+        """Number of units."""
+        return len(self._units)
+
+    @property
+    def exact_gains(self) -> bool:
+        """Whether gains equal differences of log evidence."""
+        return bool(getattr(self.likelihood, "exact_gains", True))
+
+    @property
+    def slab_precision(self) -> float:
+        """Prior precision of a coefficient of a standardised column."""
+        return float(self.likelihood.slab_precision)
+
+    @property
+    def link(self) -> str | None:
+        """Link of a classification."""
+        return getattr(self.likelihood, "link", None)
+
+    def with_slab_precision(self, c: float) -> Self:
+        """Return the same units with another slab precision."""
+        twin = copy.copy(self)
+        twin.likelihood = self.likelihood.with_slab_precision(c)
+        return twin
+
+    def columns(self, S: IntArray) -> IntArray:
+        """Sorted columns of the units in S."""
+        return np.sort(np.concatenate([self._units[g] for g in S])) if len(S) else np.empty(0, dtype=np.int64)
+
+    def log_evidence(self, S: IntArray) -> float:
+        """Log p(y | S)."""
+        return float(self.likelihood.log_evidence(self.columns(S)))
+
+    def flip_gains(self, S: IntArray) -> FlipGains:
+        """Gains of every unit."""
+        values, gains = self.flip_gains_many([S])
+        return FlipGains(float(values[0]), gains[0])
+
+    def flip_gains_many(self, sets: Sequence[IntArray]) -> tuple[FloatArray, FloatArray]:
+        """Log evidence (n,) and gains (n, units)."""
+        values, columns = self.likelihood.flip_gains_many([self.columns(S) for S in sets])
+        gains = columns[:, self._first]
+        for row, value, S in zip(gains, values, sets, strict=True):
+            row[self._several] = [self._gain(int(g), S, value) for g in self._several]
+        return values, gains
+
+    def _gain(self, g: int, S: IntArray, value: float) -> float:
+        if g in S:
+            return value - self.log_evidence(S[S != g])
+        return self.log_evidence(np.sort(np.append(S, g))) - value
+
+    def coefficients(self, S: IntArray) -> Coefficients:
+        """Posterior of the coefficients of `columns(S)`."""
+        found: Coefficients = self.likelihood.coefficients(self.columns(S))
+        return found
+
+    def predictive(self, S: IntArray, X_new: Any, covariates: Any = None) -> Predictive:
+        """Predictive law of new rows (n, M)."""
+        law: Predictive = self.likelihood.predictive(self.columns(S), X_new, covariates)
+        return law
