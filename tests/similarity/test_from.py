@@ -124,6 +124,24 @@ def test_bad_columns_are_named(X, message):
 # coordinates
 
 
+@pytest.mark.parametrize("kind", ["dense", "csr", "csc"])
+def test_columns_sparse_and_weighted(kind):
+    rng = np.random.default_rng(3)
+    X = np.where(rng.random((30, 12)) < 0.4, rng.normal(size=(30, 12)), 0.0)
+    counts = rng.integers(0, 4, 30)
+    table = {"dense": np.asarray, "csr": sparse.csr_array, "csc": sparse.csc_array}[kind](X)
+    phi = np.asarray(similarity.from_columns(table, sample_weight=counts))
+    repeated = np.repeat(X, counts, axis=0)
+    np.testing.assert_allclose(phi @ phi.T, np.corrcoef(repeated.T), atol=1e-9)
+    np.testing.assert_allclose(phi, similarity.from_columns(repeated, rank=12), atol=1e-9)
+
+
+def test_columns_bad_weights():
+    for weights in ([1.0], [-1.0, 1, 1], [0, 0, 0], [np.nan, 1, 1]):
+        with pytest.raises(ValueError, match="3 non-negative numbers"):
+            similarity.from_columns(np.eye(3), sample_weight=weights)
+
+
 def test_bandwidth_rules():
     distances = pdist(POINTS)
     for rule, value in {"mean": distances.mean(), "median": np.median(distances)}.items():

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from scipy.linalg import qr
 
+from ..design import Design
 from .factorise import check_rank, factorise, finite_matrix
 from .features import Array, SimilarityFeatures, SimilarityWarning, generator, unit_rows
-from .kernels import CosineKernel
 
 
 def from_columns(
@@ -20,6 +22,7 @@ def from_columns(
     rank: int | None = None,
     tol: float = 1e-6,
     rng: np.random.Generator | int | None = None,
+    sample_weight: npt.ArrayLike | None = None,
 ) -> SimilarityFeatures:
     """Return Φ whose inner products are the correlations of the columns of X.
 
@@ -27,10 +30,12 @@ def from_columns(
 
     Parameters
     ----------
-    X : (N, M) array or data frame (its column names become the names of Φ)
-    rank : keep at most so many features, by a low-rank factor; None: exact, d = min(N, M)
+    X : (N, M) array, scipy.sparse table (never made dense) or data frame (its column names become the names of Φ)
+    rank : keep at most so many features, by a low-rank factor of the correlations; None: exact, d = min(N, M)
     tol : with `rank`, stop earlier at this trace error
     rng : generator or seed of the low-rank factor; None is seed 0
+    sample_weight : (N,) frequencies of the rows, for the low-rank factor; it depends on X through the correlations
+        only, so a row of weight 2 is the row twice
 
     A constant column has no correlation: its row of Φ is zero, so that it is never selected, and a
     warning counts such columns. float32 stays float32.
@@ -44,13 +49,52 @@ def from_columns(
     """
     check_rank(rank)
     names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
-    Z = _standardised_rows(finite_matrix(X, "X"))
-    _warn_constant(Z, names)
-    if rank is not None and rank < min(Z.shape):
-        return factorise(CosineKernel(Z), rank, tol, generator(rng), names)
+    if rank is not None or sample_weight is not None or sparse.issparse(X):
+        phi = _factor_of_correlations(X, rank, tol, generator(rng), names, sample_weight)
+    else:
+        phi = SimilarityFeatures(_exact(finite_matrix(X, "X")), names)
+    _warn_constant(phi, names)
+    return phi
+
+
+def _exact(X: Array) -> Array:
+    Z = _standardised_rows(X)
     if Z.shape[1] > Z.shape[0]:  # more samples than features: Zᵀ = QR keeps ΦΦᵀ with fewer columns
         Z = unit_rows(np.ascontiguousarray(qr(Z.T, mode="r", overwrite_a=True)[0][: len(Z)].T))
-    return SimilarityFeatures(Z, names)
+    return Z
+
+
+@dataclass(frozen=True)
+class CorrelationKernel:
+    """Weighted correlations of the columns of a design; rows of constant columns are zero."""
+
+    design: Design
+    weights: Array  # (N,) summing to one
+
+    def diagonal(self) -> Array:
+        """Return ones, and zeros for constant columns."""
+        return (self.design.inverse_scale > 0).astype(float)
+
+    def block(self, rows: Array | slice, cols: Array) -> Array:
+        """Return the entries K[rows][:, cols]."""
+        weighted = self.weights[:, None] * self.design.columns(cols)
+        if isinstance(rows, slice):
+            return self.design.cross(np.ascontiguousarray(weighted.T))[:, rows].T
+        product: Array = self.design.columns(rows).T @ weighted
+        return product
+
+
+def _factor_of_correlations(
+    X: Any, rank: int | None, tol: float, rng: np.random.Generator, names: list[str] | None, sample_weight: Any
+) -> SimilarityFeatures:
+    table = sparse.csc_array(X) if sparse.issparse(X) else finite_matrix(X, "X")
+    weights = np.ones(table.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != table.shape[:1] or not weights.min() >= 0 or not 0 < weights.sum() < np.inf:
+        raise ValueError(
+            f"expected sample_weight to hold {table.shape[0]} non-negative numbers, not all zero, one for each row"
+        )
+    design = Design.of(table, weights)
+    return factorise(CorrelationKernel(design, weights / weights.sum()), rank or min(table.shape), tol, rng, names)
 
 
 def _standardised_rows(X: Array) -> Array:
@@ -65,12 +109,12 @@ def _standardised_rows(X: Array) -> Array:
     return unit_rows(Z / np.where(scale > 0, scale, 1))
 
 
-def _warn_constant(Z: Array, names: list[str] | None) -> None:
-    constant = np.flatnonzero(~Z.any(axis=1))
+def _warn_constant(phi: Array, names: list[str] | None) -> None:
+    constant = np.flatnonzero(~np.asarray(phi).any(axis=1))
     if len(constant):
         example = names[constant[0]] if names else f"number {constant[0]}"
         warnings.warn(
-            f"{len(constant)} of {len(Z)} columns are constant (e.g. {example}): they are similar to nothing "
+            f"{len(constant)} of {len(phi)} columns are constant (e.g. {example}): they are similar to nothing "
             "and will never be selected",
             SimilarityWarning,
             stacklevel=3,
