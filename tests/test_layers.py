@@ -13,6 +13,7 @@ LAYERS = [
     {"predictions"},
     {"posterior"},
     {"estimators", "baselines", "metrics"},
+    {"saving"},
     {"plots"},
     {"report"},
     {"cli"},

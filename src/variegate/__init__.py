@@ -12,6 +12,8 @@ from .priors import bernoulli_prior, dpp_prior
 __all__ = [
     "ConvergenceWarning",
     "CustomLikelihood",
+    "DiverseClassifier",
+    "DiverseRegressor",
     "Fit",
     "Gaussian",
     "IndependentSets",
@@ -26,7 +28,9 @@ __all__ = [
     "datasets",
     "dpp_prior",
     "fit",
+    "load",
     "sample_posterior",
+    "save",
     "screening",
     "similarity",
 ]
@@ -34,9 +38,18 @@ __version__ = "0.1.0.dev0"
 
 # rooms that read tables bring pandas with them, which takes a second: they are opened on first use
 _LAZY = {"data", "datasets", "screening", "similarity"}
+# so does scikit-learn
+_LAZY_NAMES = {
+    "DiverseClassifier": "estimators",
+    "DiverseRegressor": "estimators",
+    "load": "saving",
+    "save": "saving",
+}
 
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return import_module(f".{name}", __name__)
+    if name in _LAZY_NAMES:
+        return getattr(import_module(f".{_LAZY_NAMES[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -83,7 +83,7 @@ class Grouped:
 
     def _gain(self, g: int, S: IntArray, value: float) -> float:
         if g in S:
-            return value - self.log_evidence(S[S != g])
+            return value - self.log_evidence(S[g != S])
         return self.log_evidence(np.sort(np.append(S, g))) - value
 
     def coefficients(self, S: IntArray) -> Coefficients:

@@ -9,7 +9,7 @@ import numpy as np
 from ..design import Design
 from ..dpp.gram import GramRows
 from . import checks, ep
-from .flips import additions, removals
+from .flips import Factor, additions, removals
 from .projection import covariate_design
 from .protocol import Coefficients, FlipGains, FloatArray, IntArray, Predictive
 from .recent import RecentSites
@@ -19,6 +19,7 @@ FIXED_VARIANCE = 100.0  # prior variance of the intercept and of the standardise
 BATCH_BYTES = 1 << 22  # products with X are batched over sets up to this size
 
 COLUMN_BYTES = 1 << 25
+ANSWERS = 512  # sets whose coefficients are remembered: more than a prediction averages over
 
 
 class Logistic:
@@ -69,6 +70,7 @@ class Logistic:
         self._columns = GramRows(self._design.column_rows, X.shape[1], COLUMN_BYTES, width=X.shape[0])
         self._fixed = np.vstack([np.ones(X.shape[0]), self._covariates.columns(np.arange(C.shape[1])).T])
         self._recent = RecentSites(self.n_features, ep.cold_sites(self._power))
+        self._answers: dict[bytes, Factor] = {}
 
     @property
     def n_features(self) -> int:
@@ -79,6 +81,7 @@ class Logistic:
         """Return the same data and warm starts with another slab precision."""
         twin = copy.copy(self)
         twin.slab_precision = checks.positive(c, "slab_precision")
+        twin._answers = {}
         return twin
 
     def log_evidence(self, S: IntArray) -> float:
@@ -100,7 +103,7 @@ class Logistic:
     def coefficients(self, S: IntArray) -> Coefficients:
         """Gaussian posterior of the coefficients, in the units of X."""
         s = len(S)
-        factor = self._solve(S)[1].factor
+        factor = self._answer(S)
         mean, units = factor.mean(), self._design.inverse_scale[S]
         beta, delta = units * mean[:s], self._covariates.inverse_scale * mean[s + 1 :]
         intercept = mean[s] - self._design.centre[S] @ beta - self._covariates.centre @ delta
@@ -113,17 +116,29 @@ class Logistic:
         C_new = checks.covariate_table(covariates, X_new.shape[0], p)
         fixed = [np.ones(X_new.shape[0]), *self._covariates.standardised(C_new, np.arange(p)).T]
         Z = np.vstack([self._design.standardised(X_new, S).T, *fixed])
-        factor = self._solve(S)[1].factor
+        factor = self._answer(S)
         latent = factor.mean() @ Z
         variance = np.square(factor.half_solve(Z)).sum(axis=0)
         prob = np.exp(log_averages(latent, variance, self.link == "probit"))
         return Predictive(prob, np.sqrt(prob * (1.0 - prob)), np.inf, latent, np.sqrt(variance))
 
-    def _solve(self, S: IntArray) -> tuple[ep.Problem, ep.Solution]:
+    def _problem(self, S: IntArray) -> ep.Problem:
         Zt = np.vstack([self._columns.rows(S), self._fixed]) * self._signs
         prior = np.full(len(Zt), 1.0 / FIXED_VARIANCE)
         prior[: len(S)] = self.slab_precision
-        problem = ep.Problem(Zt, prior, self._copies, self._power, self.link == "probit")
+        return ep.Problem(Zt, prior, self._copies, self._power, self.link == "probit")
+
+    def _answer(self, S: IntArray) -> Factor:
+        """What EP says of the coefficients, from a cold start: what users see must not depend on earlier calls."""
+        key = S.tobytes()
+        if key not in self._answers:
+            while len(self._answers) >= ANSWERS:
+                del self._answers[next(iter(self._answers))]
+            self._answers[key] = ep.solve(self._problem(S), ep.cold_sites(self._power)).factor
+        return self._answers[key]
+
+    def _solve(self, S: IntArray) -> tuple[ep.Problem, ep.Solution]:
+        problem = self._problem(S)
         solution = ep.solve(problem, self._recent.nearest(S))
         self._recent.add(S, solution.sites)
         return problem, solution

@@ -1,0 +1,119 @@
+"""What is chosen from: columns that are always in, columns that are screened out, columns that go together."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..dpp.sets import IntArray, as_index_set
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The M columns of X as the model sees them.
+
+    `columns` (m,) are chosen from, sorted; `unit` (m,) says which of them go together, numbered 0, 1, …;
+    `always` (p,) are in every set.
+    """
+
+    columns: IntArray
+    unit: IntArray
+    always: IntArray
+    n_columns: int
+
+    @property
+    def n_units(self) -> int:
+        """How many things there are to choose from."""
+        return int(self.unit.max()) + 1
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether some unit has several columns."""
+        return self.n_units < len(self.columns)
+
+    def of(self, X: Any) -> tuple[Any, Any]:
+        """Return the candidate columns and the always included ones (None if there are none) of a table (n, M)."""
+        chosen = X if len(self.columns) == X.shape[1] else X[:, self.columns]
+        return chosen, (X[:, self.always] if len(self.always) else None)
+
+    def spread(self, values: NDArray[Any], elsewhere: float = 0.0, always: float = 0.0) -> NDArray[Any]:
+        """Values of the units (U,) as values of all columns (M,)."""
+        out = np.full(self.n_columns, elsewhere, dtype=np.result_type(values, type(elsewhere)))
+        out[self.columns], out[self.always] = values[self.unit], always
+        return out
+
+    def gather(self, values: FloatArray) -> FloatArray:
+        """Values of all columns (M,) as values of the units (U,): means over their columns."""
+        counts = np.bincount(self.unit)
+        return np.bincount(self.unit, weights=values[self.columns]) / counts
+
+    def mask(self, S: IntArray) -> NDArray[np.bool_]:
+        """Columns (M,) of a set of units, with those always included."""
+        chosen = np.zeros(self.n_units, dtype=bool)
+        chosen[S] = True
+        return self.spread(chosen, elsewhere=False, always=True)
+
+    def unit_names(self, names: NDArray[Any]) -> NDArray[Any]:
+        """Names of the units: of their column, or of their columns joined by "+"."""
+        joined: list[list[str]] = [[] for _ in range(self.n_units)]
+        for name, unit in zip(names[self.columns].tolist(), self.unit, strict=True):
+            joined[unit].append(str(name))
+        return np.array(["+".join(parts) for parts in joined], dtype=object)
+
+
+def choose_candidates(
+    n_columns: int, always: IntArray, groups: NDArray[Any] | None, kept: NDArray[np.bool_] | None = None
+) -> Candidates:
+    """Divide M columns into always included, candidates and the rest.
+
+    `kept` (M,) is what screening left; a group stays if one of its columns does.
+    """
+    unit = np.arange(n_columns) if groups is None else groups
+    if groups is not None and np.isin(unit[always], np.delete(unit, always)).any():
+        raise ValueError("A group has columns both inside and outside of always_include; take all of them or none.")
+    open_ = np.ones(n_columns, dtype=bool)
+    open_[always] = False
+    if kept is not None:
+        open_ &= np.isin(unit, unit[kept])
+    columns = np.flatnonzero(open_)
+    if not len(columns):
+        raise ValueError(f"All {n_columns} columns are in always_include: nothing is left to choose from.")
+    # units are numbered by their first column, so that without groups they are the columns in order
+    _, first, inverse = np.unique(unit[columns], return_index=True, return_inverse=True)
+    return Candidates(columns, np.argsort(np.argsort(first))[inverse], always, n_columns)
+
+
+def find_columns(given: Any, names: NDArray[Any] | None, n_columns: int, what: str) -> IntArray:
+    """Positions of columns given by name, by position or as a mask; sorted."""
+    if given is None:
+        return np.empty(0, dtype=np.int64)
+    array = np.atleast_1d(np.asarray(given))
+    if array.dtype.kind not in "OUST":
+        return as_index_set(array, n_columns, what)
+    if names is None:
+        raise ValueError(f"{what} holds names ({array[0]!r}), but X has none: give a data frame, or positions.")
+    known = {str(name): i for i, name in enumerate(names.tolist())}
+    unknown = [name for name in array.tolist() if str(name) not in known]
+    if unknown:
+        raise ValueError(f"{what}: X has no column {unknown[0]!r} among its {n_columns}.")
+    return np.unique(np.array([known[str(name)] for name in array.tolist()], dtype=np.int64))
+
+
+def by_column(given: Any, names: NDArray[Any] | None, n_columns: int, what: str) -> list[Any] | None:
+    """One value for each column, from a sequence of them or from {column: value} (others None)."""
+    if given is None:
+        return None
+    if isinstance(given, Mapping):
+        out: list[Any] = [None] * n_columns
+        for key, value in given.items():
+            (i,) = find_columns([key], names, n_columns, what)
+            out[i] = value
+        return out
+    values = list(given)
+    if len(values) != n_columns:
+        raise ValueError(f"{what} must have one entry for each of the {n_columns} columns of X, got {len(values)}.")
+    return values

@@ -1,0 +1,90 @@
+"""Classification with a diverse set of features."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logit
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+
+from ..dpp.sets import IntArray
+from ..likelihoods import Logistic
+from ..screening import likelihood_ratios
+from .parameters import documented
+from .selector import DiverseSelector, FloatArray, Training
+
+
+@documented
+class DiverseClassifier(ClassifierMixin, DiverseSelector):  # type: ignore[misc]
+    """Logistic classification on a diverse set of features, with uncertainty over the set.
+
+    The posterior over sets of columns is approximated by a determinantal point process: features that tell the classes
+    apart and are unlike each other. Probabilities are averaged over sets. With more than two classes one set serves
+    all one-vs-rest problems, whose evidences are added.
+
+    {parameters}
+
+    {attributes}
+    classes_ : (K,)
+        The labels.
+    coef_, intercept_ : (1, M), (1,), or (K, M), (K,) for more than two classes
+        Posterior means in the units of X, averaged over sets.
+    map_coef_, map_intercept_ : the same given the chosen set
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 20))
+    >>> y = np.where(X[:, 0] - X[:, 4] + 0.5 * rng.normal(size=200) > 0, "ill", "well")
+    >>> model = DiverseClassifier(random_state=0).fit(X, y)
+    >>> np.flatnonzero(model.support_)
+    array([0, 4])
+    >>> model.predict(X[:2]).tolist() == y[:2].tolist()
+    True
+    """
+
+    def _encoded(self, y: NDArray[Any]) -> NDArray[Any]:
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"y must hold at least two classes, got only one class: {self.classes_.tolist()[0]!r}.")
+        return np.asarray(codes, dtype=np.int64)
+
+    def _parts(self, data: Training) -> list[Any]:
+        c = self._slab_precision(1.0)
+        options = {"covariates": data.covariates, "sample_weight": data.weights}
+        return [Logistic(data.X, data.y == k, slab_precision=c, **options) for k in self._positive_classes()]
+
+    def _positive_classes(self) -> range:
+        return range(1, 2) if len(self.classes_) == 2 else range(len(self.classes_))
+
+    def _screened(self, X: Any, y: NDArray[Any], n: int) -> IntArray:
+        scores = np.sum([likelihood_ratios(X, y == k) for k in self._positive_classes()], axis=0)
+        return np.sort(np.argsort(-scores, kind="stable")[:n])
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Probabilities of the classes for new rows, averaged over sets and coefficients, shape (n, K)."""
+        positive = np.stack([law.mean for law in self._laws(X)], axis=1)
+        if len(self.classes_) == 2:
+            return np.hstack([1 - positive, positive])
+        return np.asarray(positive / positive.sum(axis=1, keepdims=True))
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Log-odds of the averaged probabilities: (n,) of the second class, or (n, K) for more than two."""
+        scores = logit(np.clip(self.predict_proba(X), 1e-300, 1 - 1e-16))
+        return np.asarray(scores[:, 1] if len(self.classes_) == 2 else scores)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class of new rows (n,)."""
+        probabilities = self.predict_proba(X)
+        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
+
+    def predict_interval(self, X: Any, level: float = 0.95) -> FloatArray:
+        """Credible interval of a probability given the set and its coefficients.
+
+        Shape (n, 2) for the second class of two; (n, K, 2) for more, each class against the rest.
+        """
+        intervals = [law.interval(level) for law in self._laws(X)]
+        return intervals[0] if len(self.classes_) == 2 else np.stack(intervals, axis=1)

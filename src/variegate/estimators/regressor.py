@@ -1,0 +1,71 @@
+"""Regression with a diverse set of features."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+
+from ..dpp.sets import IntArray
+from ..likelihoods import Gaussian
+from ..screening import screen
+from .parameters import documented
+from .selector import DiverseSelector, FloatArray, Training
+
+
+@documented
+class DiverseRegressor(RegressorMixin, DiverseSelector):  # type: ignore[misc]
+    """Linear regression on a diverse set of features, with uncertainty over the set.
+
+    The posterior over sets of columns is approximated by a determinantal point process: features that predict y and
+    are unlike each other. Predictions are averaged over sets. For what is chosen see `support_` and `transform`; for
+    the uncertainty `inclusion_probabilities_` and `posterior_`.
+
+    {parameters}
+
+    {attributes}
+    coef_, intercept_ : (M,), float
+        Posterior means in the units of X, averaged over sets: predict(X) = X @ coef_ + intercept_.
+    map_coef_, map_intercept_ : (M,), float
+        The same given the chosen set.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> signal = rng.normal(size=(100, 2))
+    >>> X = np.hstack([signal, signal[:, :1] + 0.1 * rng.normal(size=(100, 8))])  # eight near-copies of column 0
+    >>> y = 2 * X[:, 0] + X[:, 1] + 0.3 * rng.normal(size=100)
+    >>> model = DiverseRegressor(n_features_to_select=2, random_state=0).fit(X, y)
+    >>> np.flatnonzero(model.support_)
+    array([0, 1])
+    """
+
+    def _encoded(self, y: NDArray[Any]) -> NDArray[Any]:
+        return np.asarray(y, dtype=np.float64)
+
+    def _parts(self, data: Training) -> list[Any]:
+        c = self._slab_precision(10.0)
+        options = {"covariates": data.covariates, "sample_weight": data.weights}
+        return [Gaussian(data.X, data.y, slab_precision=c, **options)]
+
+    def _screened(self, X: Any, y: NDArray[Any], n: int) -> IntArray:
+        return np.asarray(screen(X, y, n, "f"))
+
+    def _select(self, S: IntArray) -> Any:
+        super()._select(S)
+        for prefix in ("", "map_"):
+            (intercept,), (coef,) = getattr(self, f"{prefix}intercept_"), getattr(self, f"{prefix}coef_")
+            setattr(self, f"{prefix}intercept_", float(intercept))
+            setattr(self, f"{prefix}coef_", coef)
+        return self
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Mean of y for new rows (n, M), averaged over sets; with `return_std` also its standard deviation (n,)."""
+        (law,) = self._laws(X)
+        return (law.mean, law.std) if return_std else law.mean
+
+    def predict_interval(self, X: Any, level: float = 0.95) -> FloatArray:
+        """Central credible interval of y for new rows, shape (n, 2)."""
+        (law,) = self._laws(X)
+        return law.interval(level)

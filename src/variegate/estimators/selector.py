@@ -1,0 +1,284 @@
+"""What regressor and classifier share: from a table to a posterior over sets of columns."""
+
+import warnings
+from collections.abc import Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_random_state, validate_data
+
+from ..dpp import LowRankDPP, SetDistribution
+from ..dpp.sets import IntArray
+from ..inference import Fit, Settings, Target, fit
+from ..likelihoods import Grouped, SumLikelihood
+from ..posterior import AVERAGED, Posterior
+from ..predictions import PredictiveMixture, average_predictions
+from ..priors import bernoulli_prior, dpp_prior
+from ..similarity.groups import group_codes
+from .candidates import Candidates, by_column, choose_candidates, find_columns
+from .parameters import check_parameters, number_to_select
+from .progress import ProgressLine
+from .side_information import similarity_features
+
+FloatArray = NDArray[np.float64]
+FIRST_SIZE = 10.0  # expected size of the prior before it is learned
+
+
+class EmptySelectionWarning(UserWarning):
+    """The best set has no features."""
+
+
+@dataclass(frozen=True)
+class Training:
+    """The rows of a fit as the likelihoods see them."""
+
+    X: Any  # (N, m) candidate columns
+    covariates: Any  # (N, p) columns that are always in, or None
+    y: NDArray[Any]  # (N,) numbers, or positions in classes_
+    weights: FloatArray | None
+
+
+class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of DiverseRegressor and DiverseClassifier, where the parameters are documented."""
+
+    def __init__(
+        self,
+        *,
+        similarity: Any = "columns",
+        prior: str = "dpp",
+        posterior: str = "dpp",
+        expected_size: float | None = None,
+        n_features_to_select: float | None = None,
+        fixed_size: bool = False,
+        slab_precision: float | str = "auto",
+        always_include: Any = None,
+        groups: Any = None,
+        prior_log_odds: Any = None,
+        screen: int | None = None,
+        solver: str = "rao_blackwell",
+        n_starts: int = 4,
+        max_iter: int | None = None,
+        tol: float = 0.005,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.similarity = similarity
+        self.prior = prior
+        self.posterior = posterior
+        self.expected_size = expected_size
+        self.n_features_to_select = n_features_to_select
+        self.fixed_size = fixed_size
+        self.slab_precision = slab_precision
+        self.always_include = always_include
+        self.groups = groups
+        self.prior_log_odds = prior_log_odds
+        self.screen = screen
+        self.solver = solver
+        self.n_starts = n_starts
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # --- the two differ in these -----------------------------------------------------------------------------
+
+    def _encoded(self, y: NDArray[Any]) -> NDArray[Any]:
+        """The outcome as `_parts` wants it."""
+        raise NotImplementedError
+
+    def _parts(self, data: Training) -> list[Any]:
+        """Likelihoods over the candidate columns that share the set."""
+        raise NotImplementedError
+
+    def _screened(self, X: Any, y: NDArray[Any], n: int) -> IntArray:
+        """The n columns most related to y."""
+        raise NotImplementedError
+
+    # --- fit ---------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the posterior over sets of columns.
+
+        Parameters
+        ----------
+        X : (N, M) array, data frame or scipy.sparse table
+        y : (N,)
+        sample_weight : (N,) frequencies of the rows
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self)
+        X, y = validate_data(
+            self, X, y, accept_sparse=("csc", "csr"), dtype=[np.float64, np.float32], ensure_min_samples=2,
+            y_numeric=self.__sklearn_tags__().estimator_type == "regressor",
+        )  # fmt: skip
+        y = self._encoded(y)
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        self._candidates = self._choose_candidates(X, y, weights)
+        chosen, covariates = self._candidates.of(X)
+        self._training = Training(chosen, covariates, y, weights)
+        target = self._target()
+        rng = _generator(self.random_state)
+        with ExitStack() as stack:
+            callback = stack.enter_context(ProgressLine()) if self.verbose else None
+            found = fit(target, rng, self._settings(), callback=callback)
+        return self._keep(found)
+
+    def _choose_candidates(self, X: Any, y: NDArray[Any], weights: FloatArray | None) -> Candidates:
+        names, M = getattr(self, "feature_names_in_", None), X.shape[1]
+        always = find_columns(self.always_include, names, M, "always_include")
+        labels = by_column(self.groups, names, M, "groups")
+        kept = None
+        if self.screen is not None and self.screen < M:
+            rows = slice(None) if weights is None else weights > 0
+            kept = np.zeros(M, dtype=bool)
+            kept[self._screened(X[rows], y[rows], int(self.screen))] = True
+        return choose_candidates(M, always, None if labels is None else group_codes(labels), kept)
+
+    def _likelihood(self) -> Any:
+        parts = self._parts(self._training)
+        if self._candidates.is_grouped:
+            parts = [Grouped(part, self._candidates.unit) for part in parts]
+        return parts[0] if len(parts) == 1 else SumLikelihood(parts, n_jobs=self.n_jobs)
+
+    def _slab_precision(self, default: float) -> float:
+        return default if self.slab_precision == "auto" else float(self.slab_precision)
+
+    def _target(self) -> Target:
+        data, names = self._training, getattr(self, "feature_names_in_", None)
+        phi = None
+        if "dpp" in (self.prior, self.posterior):
+            phi = similarity_features(self.similarity, data.X, self._candidates, names, data.weights)
+        size = self._size() if self.fixed_size else None
+        return Target(
+            self._likelihood(),
+            self._prior(phi),
+            family=self.posterior,  # type: ignore[arg-type]
+            phi=phi,
+            size=size,
+        )
+
+    def _prior(self, phi: NDArray[Any] | None) -> SetDistribution:
+        U = self._candidates.n_units
+        log_odds = self._log_odds()
+        most = U if phi is None or self.prior == "bernoulli" else LowRankDPP(phi, np.zeros(U)).rank
+        if most == 0:
+            raise ValueError("No candidate varies: all columns of X (or all rows of similarity) are constant.")
+        if self.expected_size is not None and self.expected_size >= most:
+            raise ValueError(
+                f"expected_size must be below {most}, the number of features that can be in a set together, got "
+                f"{self.expected_size}."
+            )
+        size = min(FIRST_SIZE, most / 4) if self.expected_size is None else float(self.expected_size)
+        if phi is not None and self.prior == "dpp":
+            return dpp_prior(phi, expected_size=size, log_odds=log_odds)
+        return bernoulli_prior(U, expected_size=size, log_odds=log_odds)
+
+    def _log_odds(self) -> FloatArray | None:
+        names = getattr(self, "feature_names_in_", None)
+        given = by_column(self.prior_log_odds, names, self._candidates.n_columns, "prior_log_odds")
+        if given is None:
+            return None
+        values = np.array([0.0 if value is None else value for value in given], dtype=np.float64)
+        if not np.isfinite(values).all():
+            raise ValueError("prior_log_odds must be finite; use always_include to force columns in.")
+        return self._candidates.gather(values)
+
+    def _settings(self) -> Settings:
+        return Settings(
+            solver=self.solver,  # type: ignore[arg-type]
+            n_starts=self.n_starts,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            learn_size=self.expected_size is None,
+            learn_slab=self.slab_precision == "auto",
+        )
+
+    def _size(self) -> int | None:
+        return number_to_select(self.n_features_to_select, self._candidates.n_units)
+
+    def _keep(self, found: Fit) -> Self:
+        """Publish what was found."""
+        names = getattr(self, "feature_names_in_", None)
+        M = self._candidates.n_columns
+        labels = np.array([f"x{i}" for i in range(M)], dtype=object) if names is None else names
+        self.posterior_ = Posterior(found, self._candidates.unit_names(labels))
+        self.inclusion_probabilities_ = self._candidates.spread(self.posterior_.inclusion_prob(), always=1.0)
+        self.elbo_, self.elbo_trace_ = found.elbo, found.elbo_trace
+        self.converged_, self.n_iter_ = found.converged, found.n_iter
+        return self._select(self.posterior_.map(self._size()))
+
+    def _select(self, S: IntArray) -> Self:
+        """Publish the chosen set of units."""
+        if not len(S):
+            warnings.warn(
+                "The best set is empty: no feature is supported well enough on its own, though "
+                f"{self.inclusion_probabilities_.sum():.1f} are expected in a set. predict() averages over sets and "
+                "works; for a selection give n_features_to_select, or look at inclusion_probabilities_.",
+                EmptySelectionWarning,
+                stacklevel=4,
+            )
+        self._map = S
+        self.support_ = self._candidates.mask(S)
+        sets = self.posterior_.fit.sets[:AVERAGED]
+        self.intercept_, self.coef_ = self._coefficients(sets)
+        self.map_intercept_, self.map_coef_ = self._coefficients([S])
+        return self
+
+    # --- results -------------------------------------------------------------------------------------------
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        return self.support_
+
+    def path(self, sizes: Iterable[int]) -> dict[int, NDArray[np.bool_]]:
+        """The best set of each size, all from this fit: {size: mask (M,)}; sizes as in n_features_to_select."""
+        check_is_fitted(self)
+        return {int(k): self._candidates.mask(self.posterior_.map(int(k))) for k in sizes}
+
+    def _fitted_parts(self) -> list[Any]:
+        likelihood = self.posterior_.target.likelihood
+        return list(likelihood.parts) if isinstance(likelihood, SumLikelihood) else [likelihood]
+
+    def _laws(self, X: Any) -> list[PredictiveMixture]:
+        """Predictive laws of new rows, averaged over sets, one for each part."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, accept_sparse=("csc", "csr"), dtype=[np.float64, np.float32])
+        chosen, covariates = self._candidates.of(X)
+        sets = self.posterior_.fit.sets[:AVERAGED]
+        weights = np.full(len(sets), 1 / len(sets))
+        return [average_predictions(part, sets, weights, chosen, covariates) for part in self._fitted_parts()]
+
+    def _coefficients(self, sets: list[IntArray]) -> tuple[FloatArray, FloatArray]:
+        """Means over sets of intercept (K,) and coefficients (K, M), in the units of X."""
+        parts, candidates = self._fitted_parts(), self._candidates
+        intercept, coef = np.zeros(len(parts)), np.zeros((len(parts), candidates.n_columns))
+        for k, part in enumerate(parts):
+            for S in sets:
+                found = part.coefficients(S)
+                columns = part.columns(S) if candidates.is_grouped else S
+                intercept[k] += found.intercept
+                coef[k, candidates.columns[columns]] += found.mean
+                coef[k, candidates.always] += found.covariates
+        return intercept / len(sets), coef / len(sets)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return np.random.default_rng(check_random_state(random_state).randint(2**32, dtype=np.uint32))

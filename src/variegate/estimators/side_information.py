@@ -1,0 +1,90 @@
+"""Φ for the candidates, from whatever the user has."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import similarity
+from ..similarity.factorise import item_names
+from .candidates import Candidates
+
+FloatArray = NDArray[np.float64]
+RANK = 300  # of the correlations: the eigendecomposition of every θ costs its cube
+
+
+def similarity_features(
+    given: Any, X: Any, candidates: Candidates, names: NDArray[Any] | None, weights: FloatArray | None
+) -> NDArray[Any]:
+    """Similarity features of the units (U, d).
+
+    "columns": from the correlations of the candidate columns, to rank 300. A callable is called with those columns.
+    An array has a row for each column of X, or, where both have names, at least for each column by name.
+    """
+    m = len(candidates.columns)
+    if isinstance(given, str):
+        if given != "columns":
+            raise ValueError(f'similarity must be "columns", an array (M, d) or a function of X; got {given!r}.')
+        phi: Any = similarity.from_columns(X, rank=min(RANK, m), tol=1e-9, sample_weight=weights)
+    elif callable(given):
+        phi = _matrix(given(X))
+        if len(phi) != m:
+            raise ValueError(
+                f"similarity(X) must return a row for each of the {m} columns that it is given, got {len(phi)} rows."
+            )
+    else:
+        phi = _rows_of_columns(given, candidates, names)
+    return shared_directions(phi, candidates.unit) if candidates.is_grouped else np.asarray(phi)
+
+
+def shared_directions(phi: NDArray[Any], unit: NDArray[np.int64]) -> NDArray[Any]:
+    """One row for each unit: what its columns share most, the first right singular vector of their rows.
+
+    With Φ from the columns that is the first principal component of the unit's standardised columns.
+    """
+    out = np.zeros((int(unit.max()) + 1, phi.shape[1]))
+    for g in range(len(out)):
+        rows = np.asarray(phi[unit == g], dtype=np.float64)
+        out[g] = rows[0] if len(rows) == 1 else np.linalg.svd(rows, full_matrices=False)[2][0]
+        out[g] *= rows.any()  # constant columns are similar to nothing
+    return out
+
+
+def _rows_of_columns(given: Any, candidates: Candidates, names: NDArray[Any] | None) -> NDArray[Any]:
+    phi = _matrix(given)
+    known = _names(given)
+    if known is not None and names is not None:
+        row = {name: i for i, name in enumerate(known)}
+        wanted = [str(name) for name in names[candidates.columns].tolist()]
+        missing = [name for name in wanted if name not in row]
+        if missing:
+            raise ValueError(
+                f"similarity has no row for {len(missing)} of {len(wanted)} columns, e.g. {missing[0]!r}; "
+                "build it for all columns of X, or leave those out."
+            )
+        return np.asarray(phi[[row[name] for name in wanted]])
+    if len(phi) != candidates.n_columns:
+        raise ValueError(
+            f"similarity must have a row for each of the {candidates.n_columns} columns of X, got {len(phi)} rows."
+        )
+    return np.asarray(phi[candidates.columns])
+
+
+def _names(given: Any) -> list[str] | None:
+    """Names of the rows of Φ: its own, or the index of a data frame if that holds text."""
+    names = getattr(given, "names", None) if isinstance(given, similarity.SimilarityFeatures) else None
+    return item_names(given) if names is None else list(names)
+
+
+def _matrix(given: Any) -> NDArray[Any]:
+    try:
+        phi = np.asarray(given)
+        phi = phi.astype(np.float32 if phi.dtype == np.float32 else np.float64, copy=False)
+    except (TypeError, ValueError):
+        phi = np.empty(0)
+    if phi.ndim != 2 or 0 in phi.shape:
+        raise ValueError(
+            f'similarity must be "columns", a function of X, or numbers of shape (columns of X, d); got '
+            f"{type(given).__name__} of shape {np.shape(given) if not isinstance(given, dict) else '?'}."
+        )
+    return phi
