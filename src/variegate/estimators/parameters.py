@@ -100,9 +100,9 @@ def number_to_select(asked: Any, n_candidates: int) -> int | None:
 
 def is_number(value: Any) -> bool:
     """Whether it is a finite real number; True is none."""
-    return isinstance(value, Real) and type(value) not in (bool, np.bool_) and bool(np.isfinite(float(value)))
+    return isinstance(value, Real) and value is not True and value is not False and bool(np.isfinite(float(value)))
 
 
 def is_whole(value: Any) -> bool:
     """Whether it is a whole number; True is none."""
-    return isinstance(value, Integral) and type(value) not in (bool, np.bool_)
+    return isinstance(value, Integral) and value is not True and value is not False

@@ -206,8 +206,8 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def _size(self) -> int | None:
         return number_to_select(self.n_features_to_select, self._candidates.n_units)
 
-    def _keep(self, found: Fit) -> Self:
-        """Publish what was found."""
+    def _keep(self, found: Fit, S: IntArray | None = None) -> Self:
+        """Publish what was found; S is the selected set of units where it is known already."""
         names = getattr(self, "feature_names_in_", None)
         M = self._candidates.n_columns
         labels = np.array([f"x{i}" for i in range(M)], dtype=object) if names is None else names
@@ -215,18 +215,21 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         self.inclusion_probabilities_ = self._candidates.spread(self.posterior_.inclusion_prob(), always=1.0)
         self.elbo_, self.elbo_trace_ = found.elbo, found.elbo_trace
         self.converged_, self.n_iter_ = found.converged, found.n_iter
-        return self._select(self.posterior_.map(self._size()))
-
-    def _select(self, S: IntArray) -> Self:
-        """Publish the chosen set of units."""
+        if S is not None:
+            return self._select(S)
+        S = self.posterior_.map(self._size())
         if not len(S):
             warnings.warn(
                 "The best set is empty: no feature is supported well enough on its own, though "
-                f"{self.inclusion_probabilities_.sum():.1f} are expected in a set. predict() averages over sets and "
+                f"{self.posterior_.inclusion_prob().sum():.1f} are expected in a set. predict() averages over sets and "
                 "works; for a selection give n_features_to_select, or look at inclusion_probabilities_.",
                 EmptySelectionWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
+        return self._select(S)
+
+    def _select(self, S: IntArray) -> Self:
+        """Publish the chosen set of units."""
         self._map = S
         self.support_ = self._candidates.mask(S)
         sets = self.posterior_.fit.sets[:AVERAGED]

@@ -1,0 +1,284 @@
+"""Every parameter does what its description says."""
+
+import io
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import variegate as vg
+from variegate.estimators import EmptySelectionWarning
+from variegate.estimators.progress import ProgressLine
+from variegate.inference import Progress
+
+pytestmark = pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
+QUICK = {"n_starts": 1, "max_iter": 6, "random_state": 0}
+RNG = np.random.default_rng(11)
+N, M = 80, 10
+X = RNG.normal(size=(N, M))
+X[:, 7] = X[:, 0] + 0.1 * RNG.normal(size=N)
+AGE = X[:, 9]
+Y = 2 * X[:, 0] + X[:, 1] + 3 * AGE + 0.5 * RNG.normal(size=N)
+LABELS = np.where(Y > 0, "ill", "well")
+FRAME = pd.DataFrame(X, columns=[*"abcdefghi", "age"])
+
+
+def regress(**options):
+    return vg.DiverseRegressor(**{**QUICK, **options})
+
+
+def classify(**options):
+    return vg.DiverseClassifier(**{**QUICK, **options})
+
+
+# --- sizes ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("asked", "size"), [(1, 1), (3, 3), (M, M), (0.3, 3), (0.01, 1), (1.0, M), (np.int64(2), 2)])
+@pytest.mark.parametrize("fixed", [False, True])
+def test_number_of_features(asked, size, fixed):
+    model = regress(n_features_to_select=asked, fixed_size=fixed).fit(X, Y)
+    assert model.support_.sum() == size
+    if fixed:
+        assert model.inclusion_probabilities_.sum() == pytest.approx(size)
+        assert all(len(S) == size for S in model.posterior_.sample(5, 0))
+
+
+def test_the_path_reuses_the_fit():
+    model = regress().fit(X, Y)
+    path = model.path([1, 3, 5])
+    assert {k: int(mask.sum()) for k, mask in path.items()} == {1: 1, 3: 3, 5: 5}
+    np.testing.assert_array_equal(path[3], regress(n_features_to_select=3).fit(X, Y).support_)
+    assert path[1][9]  # the strongest
+    assert path[3][1]
+
+
+def test_expected_size_moves_the_posterior():
+    few, many = (regress(expected_size=k, prior="bernoulli").fit(X, Y) for k in (0.1, 5))
+    assert few.posterior_.diagnostics().prior_expected_size == pytest.approx(0.1)
+    assert few.inclusion_probabilities_.sum() < many.inclusion_probabilities_.sum() - 0.3
+
+
+def test_slab_precision_is_learned_or_given():
+    assert regress(slab_precision=7.0).fit(X, Y).posterior_.diagnostics().slab_precision == 7.0
+    assert regress().fit(X, Y).posterior_.diagnostics().slab_precision != 10.0
+
+
+@pytest.mark.parametrize("prior", ["dpp", "bernoulli"])
+@pytest.mark.parametrize("posterior", ["dpp", "bernoulli"])
+def test_four_pairs(prior, posterior):
+    model = regress(prior=prior, posterior=posterior).fit(X, Y)
+    assert model.support_[[1, 9]].all()
+    assert model.support_[[0, 7]].sum() == 1
+    assert isinstance(model.posterior_.q, vg.LowRankDPP) == (posterior == "dpp")
+
+
+# --- empty sets ----------------------------------------------------------------------------------------------------
+
+
+def test_an_empty_set_is_said_and_predictions_go_on():
+    noise = np.random.default_rng(1).normal(size=(N, M))
+    y = np.random.default_rng(2).normal(size=N)
+    with pytest.warns(EmptySelectionWarning, match="best set is empty.*give n_features_to_select"):
+        model = regress(expected_size=0.2, slab_precision=10.0).fit(noise, y)
+    assert not model.support_.any()
+    assert np.isfinite(model.predict(noise)).all()
+    with pytest.warns(UserWarning, match="[Nn]o features were selected"):
+        assert model.transform(noise).shape == (N, 0)
+    assert model.path([2])[2].sum() == 2
+
+
+# --- columns that are always in, groups, prior odds, screening -------------------------------------------------------
+
+
+@pytest.mark.parametrize("given", [["age"], "age", [9], np.arange(M) == 9], ids=str)
+@pytest.mark.parametrize("make", [regress, classify])
+def test_always_include(given, make):
+    y = Y if make is regress else LABELS
+    model = make(always_include=given, n_features_to_select=2).fit(FRAME, y)
+    assert model.support_[9]
+    assert model.support_.sum() == 3
+    assert model.inclusion_probabilities_[9] == 1
+    assert model.posterior_.names.tolist() == list("abcdefghi")
+    assert abs(model.coef_.ravel()[9]) > 1
+    np.testing.assert_array_equal(model.transform(FRAME), FRAME.loc[:, model.support_])
+
+
+def test_always_included_columns_are_covariates_of_the_engine():
+    model = regress(always_include=[9], slab_precision=10.0, expected_size=2.0).fit(X, Y)
+    likelihood = vg.Gaussian(X[:, :9], Y, covariates=X[:, 9:], slab_precision=10.0)
+    S = np.array([0, 1])
+    assert model.posterior_.target.log_evidence(S) == pytest.approx(likelihood.log_evidence(S), abs=1e-9)
+    found = likelihood.coefficients(model._map)
+    np.testing.assert_allclose(model.map_coef_[9], found.covariates[0])
+
+
+@pytest.mark.parametrize("make", [regress, classify])
+@pytest.mark.parametrize("kind", ["labels", "mapping"])
+def test_groups_go_together(make, kind):
+    levels = RNG.integers(0, 3, N)
+    one_hot = np.eye(3)[levels]
+    effect = np.array([-2.0, 0.0, 2.0])[levels]
+    frame = pd.DataFrame(np.hstack([X[:, :5], one_hot]), columns=[*"abcde", "site=0", "site=1", "site=2"])
+    y = effect + X[:, 0] + 0.3 * RNG.normal(size=N)
+    labels = [None] * 5 + ["site"] * 3
+    groups = labels if kind == "labels" else {name: "site" for name in frame.columns[5:]}
+    model = make(groups=groups, n_features_to_select=2).fit(frame, y if make is regress else y > 0)
+    assert model.support_.tolist() == [True, False, False, False, False, True, True, True]
+    assert len(set(model.inclusion_probabilities_[5:])) == 1
+    assert model.posterior_.names.tolist()[-1] == "site=0+site=1+site=2"
+    assert np.count_nonzero(model.map_coef_) >= 3
+    assert model.score(frame, y if make is regress else y > 0) > 0.7
+
+
+def test_groups_of_one_change_nothing():
+    plain, grouped = regress().fit(X, Y), regress(groups=list(range(M))).fit(X, Y)
+    np.testing.assert_array_equal(plain.inclusion_probabilities_, grouped.inclusion_probabilities_)
+
+
+def test_prior_log_odds():
+    plain = classify(expected_size=3.0).fit(FRAME, LABELS).inclusion_probabilities_
+    tilted = classify(expected_size=3.0, prior_log_odds={"c": 3.0}).fit(FRAME, LABELS).inclusion_probabilities_
+    assert tilted[2] > plain[2] + 0.1
+    listed = classify(expected_size=3.0, prior_log_odds=np.eye(M)[2] * 3).fit(FRAME, LABELS).inclusion_probabilities_
+    np.testing.assert_array_equal(tilted, listed)
+
+
+@pytest.mark.parametrize("make", [regress, classify])
+def test_screening_keeps_the_strongest_and_says_zero_for_the_rest(make):
+    y = Y if make is regress else LABELS
+    model = make(screen=4).fit(FRAME, y)
+    assert len(model.posterior_.names) == 4
+    assert {"a", "age"} <= set(model.posterior_.names)
+    assert (model.inclusion_probabilities_ > 0).sum() == 4
+    assert model.predict(FRAME).shape == (N,)
+
+
+# --- similarity ------------------------------------------------------------------------------------------------------
+
+
+def test_similarity_by_position_and_by_name():
+    phi = vg.similarity.from_columns(FRAME)
+    plain = regress(similarity=np.asarray(phi)).fit(X, Y)
+    order = RNG.permutation(M)
+    shuffled = vg.similarity.SimilarityFeatures(np.asarray(phi)[order], FRAME.columns[order])
+    named = regress(similarity=shuffled).fit(FRAME, Y)
+    np.testing.assert_array_equal(plain.inclusion_probabilities_, named.inclusion_probabilities_)
+    frame = pd.DataFrame(np.asarray(phi)[order], index=FRAME.columns[order])
+    np.testing.assert_array_equal(
+        plain.inclusion_probabilities_, regress(similarity=frame).fit(FRAME, Y).inclusion_probabilities_
+    )
+
+
+def test_similarity_of_more_columns_than_the_table_has():
+    phi = vg.similarity.from_columns(FRAME)
+    part = FRAME[["age", "b", "a"]]
+    assert regress(similarity=phi).fit(part, Y).posterior_.target.phi == pytest.approx(np.asarray(phi)[[9, 1, 0]])
+
+
+def test_a_function_of_the_training_columns():
+    seen = []
+
+    def similarity(Z):
+        seen.append(Z.shape)
+        return vg.similarity.from_columns(Z)
+
+    regress(similarity=similarity, always_include=[9]).fit(X, Y)
+    assert seen == [(N, 9)]
+
+
+def test_multi_class_shares_one_set():
+    y = np.digitize(Y, np.quantile(Y, [1 / 3, 2 / 3]))
+    model = classify(n_features_to_select=3).fit(X, y)
+    assert model.coef_.shape == model.map_coef_.shape == (3, M)
+    assert model.predict_proba(X).sum(axis=1) == pytest.approx(1)
+    assert model.support_[9]
+    assert model.score(X, y) > 0.6
+    S = np.array([0, 9])
+    parts = [vg.Logistic(X, y == k, slab_precision=model.posterior_.target.likelihood.slab_precision) for k in range(3)]
+    assert model.posterior_.target.log_evidence(S) == pytest.approx(sum(p.log_evidence(S) for p in parts), abs=1e-4)
+
+
+# --- chance, threads, progress ---------------------------------------------------------------------------------------
+
+
+def test_random_state_decides():
+    y = np.digitize(Y, np.quantile(Y, [1 / 3, 2 / 3]))
+    first = classify(n_jobs=1).fit(X, y).inclusion_probabilities_
+    np.testing.assert_array_equal(first, classify(n_jobs=2).fit(X, y).inclusion_probabilities_)
+    assert (first != classify(random_state=1).fit(X, y).inclusion_probabilities_).any()
+    for state in (np.random.RandomState(3), np.random.default_rng(3)):
+        assert classify(random_state=state).fit(X, LABELS).converged_ in (True, False)
+
+
+def test_silent_unless_asked(capsys):
+    regress().fit(X, Y)
+    assert capsys.readouterr() == ("", "")
+    regress(verbose=1).fit(X, Y)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "ELBO" in err
+    assert "features" in err
+
+
+def test_a_terminal_line_is_redrawn(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    stream = Terminal()
+    monkeypatch.setattr("variegate.estimators.progress.EVERY", 0.0)
+    with ProgressLine(stream) as show:
+        show(Progress("fixed point", 1, -10.0, 3.0))
+        show(Progress("fixed point", 2, -9.0, 3.5))
+    assert stream.getvalue().count("\r") == 3
+    assert stream.getvalue().endswith("iteration 2, ELBO -9.00, 3.5 features, 0 s\n")
+    assert ProgressLine().stream is sys.stderr
+
+
+# --- refused ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"prior": "uniform"}, 'prior must be "dpp" or "bernoulli", got \'uniform\''),
+        ({"posterior": None}, "posterior must be"),
+        ({"slab_precision": 0.0}, "slab_precision must be 'auto' or a number above zero, got 0.0"),
+        ({"slab_precision": True}, "slab_precision must be"),
+        ({"expected_size": -1}, "expected_size must be None or a number above zero"),
+        ({"expected_size": 10}, "expected_size must be below 10"),
+        ({"fixed_size": True}, "give n_features_to_select"),
+        ({"n_features_to_select": 0}, "between 1 and the 10 candidates, got 0"),
+        ({"n_features_to_select": 11}, "between 1 and the 10 candidates, got 11"),
+        ({"n_features_to_select": 1.5}, "a share above 0 and at most 1, got 1.5"),
+        ({"n_features_to_select": "all"}, "must be None, a whole number"),
+        ({"n_features_to_select": True}, "must be None, a whole number"),
+        ({"screen": 0}, "screen must be None or a number of columns"),
+        ({"always_include": ["height"]}, "no column 'height' among its 10"),
+        ({"always_include": [10]}, "positions from 0 to 9"),
+        ({"always_include": list(range(10))}, "nothing is left to choose from"),
+        ({"groups": ["a"] * 3}, "groups must have one entry for each of the 10 columns of X, got 3"),
+        ({"groups": {"height": 1}}, "no column 'height'"),
+        ({"groups": ["g"] * 10, "always_include": [1]}, "both inside and outside of always_include"),
+        ({"prior_log_odds": [1.0]}, "prior_log_odds must have one entry"),
+        ({"prior_log_odds": {"a": np.inf}}, "prior_log_odds must be finite"),
+        ({"similarity": "network"}, 'similarity must be "columns", an array'),
+        ({"similarity": np.eye(4)}, "a row for each of the 10 columns of X, got 4 rows"),
+        ({"similarity": np.ones(10)}, "shape \\(10,\\)"),
+        ({"similarity": {"a": 1}}, "got dict"),
+        ({"similarity": lambda Z: np.eye(3)}, "a row for each of the 10 columns that it is given, got 3"),
+        ({"similarity": vg.similarity.SimilarityFeatures(np.eye(2), ["a", "b"])}, "no row for 8 of 10 columns, e.g. 'c'"),
+        ({"solver": "magic"}, "solver must be"),
+        ({"n_starts": 0}, "n_starts must be at least 1"),
+    ],
+)
+def test_bad_parameters(options, message):
+    with pytest.raises(ValueError, match=message):
+        regress(**options).fit(FRAME, Y)
+
+
+def test_names_without_a_frame():
+    with pytest.raises(ValueError, match="X has none: give a data frame, or positions"):
+        regress(always_include=["age"]).fit(X, Y)
