@@ -84,6 +84,7 @@ def test_an_empty_set_is_said_and_predictions_go_on():
         model = regress(expected_size=0.2, slab_precision=10.0).fit(noise, y)
     assert not model.support_.any()
     assert np.isfinite(model.predict(noise)).all()
+    assert model.set_params(average=False).predict(noise).std() > 0
     with pytest.warns(UserWarning, match="[Nn]o features were selected"):
         assert model.transform(noise).shape == (N, 0)
     assert model.path([2])[2].sum() == 2
@@ -123,7 +124,7 @@ def test_groups_go_together(make, kind):
     frame = pd.DataFrame(np.hstack([X[:, :5], one_hot]), columns=[*"abcde", "site=0", "site=1", "site=2"])
     y = effect + X[:, 0] + 0.3 * RNG.normal(size=N)
     labels = [None] * 5 + ["site"] * 3
-    groups = labels if kind == "labels" else {name: "site" for name in frame.columns[5:]}
+    groups = labels if kind == "labels" else dict.fromkeys(frame.columns[5:], "site")
     model = make(groups=groups, n_features_to_select=2).fit(frame, y if make is regress else y > 0)
     assert model.support_.tolist() == [True, False, False, False, False, True, True, True]
     assert len(set(model.inclusion_probabilities_[5:])) == 1
@@ -196,7 +197,9 @@ def test_multi_class_shares_one_set():
     assert model.support_[9]
     assert model.score(X, y) > 0.6
     S = np.array([0, 9])
-    parts = [vg.Logistic(X, y == k, slab_precision=model.posterior_.target.likelihood.slab_precision) for k in range(3)]
+    parts = [
+        vg.Logistic(X, y == k, slab_precision=model.posterior_.target.likelihood.slab_precision) for k in range(3)
+    ]
     assert model.posterior_.target.log_evidence(S) == pytest.approx(sum(p.log_evidence(S) for p in parts), abs=1e-4)
 
 
@@ -269,7 +272,10 @@ def test_a_terminal_line_is_redrawn(monkeypatch):
         ({"similarity": np.ones(10)}, "shape \\(10,\\)"),
         ({"similarity": {"a": 1}}, "got dict"),
         ({"similarity": lambda Z: np.eye(3)}, "a row for each of the 10 columns that it is given, got 3"),
-        ({"similarity": vg.similarity.SimilarityFeatures(np.eye(2), ["a", "b"])}, "no row for 8 of 10 columns, e.g. 'c'"),
+        (
+            {"similarity": vg.similarity.SimilarityFeatures(np.eye(2), ["a", "b"])},
+            "no row for 8 of 10 columns, e.g. 'c'",
+        ),
         ({"solver": "magic"}, "solver must be"),
         ({"n_starts": 0}, "n_starts must be at least 1"),
     ],

@@ -22,6 +22,9 @@ PARAMETERS = """Parameters
         Size of the selected set; a share of the candidates if below 1. None: that of the best set.
     fixed_size : bool
         True: the posterior has only sets of `n_features_to_select` features.
+    average : bool
+        True: predictions and `coef_` are averaged over sets of the posterior, whatever is selected. False: they use
+        the selected set alone, for instance to compare sizes by cross-validation (averaged if that set is empty).
     slab_precision : "auto" or float
         Prior precision of the coefficients of standardised columns. "auto": learned.
     always_include : names, positions or mask of columns, optional

@@ -55,6 +55,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         expected_size: float | None = None,
         n_features_to_select: float | None = None,
         fixed_size: bool = False,
+        average: bool = True,
         slab_precision: float | str = "auto",
         always_include: Any = None,
         groups: Any = None,
@@ -74,6 +75,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         self.expected_size = expected_size
         self.n_features_to_select = n_features_to_select
         self.fixed_size = fixed_size
+        self.average = average
         self.slab_precision = slab_precision
         self.always_include = always_include
         self.groups = groups
@@ -118,7 +120,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_parameters(self)
         X, y = validate_data(
-            self, X, y, accept_sparse=("csc", "csr"), dtype=[np.float64, np.float32], ensure_min_samples=2,
+            self, X, y, accept_sparse=("csc", "csr"), dtype=[np.float64, np.float32], order="C", ensure_min_samples=2,
             y_numeric=self.__sklearn_tags__().estimator_type == "regressor",
         )  # fmt: skip
         y = self._encoded(y)
@@ -232,8 +234,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         """Publish the chosen set of units."""
         self._map = S
         self.support_ = self._candidates.mask(S)
-        sets = self.posterior_.fit.sets[:AVERAGED]
-        self.intercept_, self.coef_ = self._coefficients(sets)
+        self.intercept_, self.coef_ = self._coefficients(self._predicting_sets())
         self.map_intercept_, self.map_coef_ = self._coefficients([S])
         return self
 
@@ -252,12 +253,15 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         likelihood = self.posterior_.target.likelihood
         return list(likelihood.parts) if isinstance(likelihood, SumLikelihood) else [likelihood]
 
+    def _predicting_sets(self) -> list[IntArray]:
+        return self.posterior_.fit.sets[:AVERAGED] if self.average or not len(self._map) else [self._map]
+
     def _laws(self, X: Any) -> list[PredictiveMixture]:
         """Predictive laws of new rows, averaged over sets, one for each part."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, accept_sparse=("csc", "csr"), dtype=[np.float64, np.float32])
         chosen, covariates = self._candidates.of(X)
-        sets = self.posterior_.fit.sets[:AVERAGED]
+        sets = self._predicting_sets()
         weights = np.full(len(sets), 1 / len(sets))
         return [average_predictions(part, sets, weights, chosen, covariates) for part in self._fitted_parts()]
 

@@ -1,0 +1,214 @@
+"""What is loaded is what was saved; what is no model is refused."""
+
+import io
+import json
+import os
+import pickle
+import zipfile
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+import variegate as vg
+from variegate.saving import UnreadableModel
+
+pytestmark = pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
+RNG = np.random.default_rng(4)
+X = RNG.normal(size=(50, 8))
+X[:, 5] = X[:, 0] + 0.1 * RNG.normal(size=50)
+Y = X[:, 0] - 2 * X[:, 1] + 0.5 * RNG.normal(size=50)
+FRAME = pd.DataFrame(X, columns=list("abcdefgh"))
+THREE = np.array(["low", "mid", "high"])[np.digitize(Y, [-1, 1])]
+QUICK = {"n_starts": 1, "max_iter": 4, "random_state": 0}
+
+MODELS = {
+    "regressor": lambda: vg.DiverseRegressor(**QUICK).fit(X, Y),
+    "names, size": lambda: vg.DiverseRegressor(n_features_to_select=2, fixed_size=True, **QUICK).fit(FRAME, Y),
+    "mean field": lambda: vg.DiverseRegressor(prior="bernoulli", posterior="bernoulli", **QUICK).fit(X, Y),
+    "strict": lambda: vg.DiverseRegressor(prior="bernoulli", **QUICK).fit(X, Y),
+    "sparse": lambda: vg.DiverseRegressor(**QUICK).fit(sparse.csr_array(X), Y),
+    "float32": lambda: vg.DiverseRegressor(**QUICK).fit(X.astype(np.float32), Y),
+    "classifier": lambda: vg.DiverseClassifier(**QUICK).fit(FRAME, Y > 0),
+    "three classes": lambda: vg.DiverseClassifier(**QUICK).fit(X, THREE.astype(object)),
+    "everything": lambda: vg.DiverseClassifier(
+        similarity=vg.similarity.from_columns(FRAME),
+        always_include=["h"],
+        groups={"c": "g", "d": "g"},
+        prior_log_odds={"e": 1.0},
+        screen=6,
+        **QUICK,
+    ).fit(FRAME, Y > 0, sample_weight=np.arange(50) % 3 + 1),
+    "function": lambda: vg.DiverseRegressor(similarity=lambda Z: np.eye(Z.shape[1]), **QUICK).fit(X, Y),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_round_trip(name, tmp_path):
+    model = MODELS[name]()
+    vg.save(model, tmp_path / "fit.vg")
+    assert os.listdir(tmp_path) == ["fit.vg"]
+    assert_same(model, vg.load(tmp_path / "fit.vg"))
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name != "function"])
+def test_pickle_and_joblib(name, tmp_path):
+    model = MODELS[name]()
+    assert_same(model, pickle.loads(pickle.dumps(model)))
+    joblib.dump(model, tmp_path / "fit.joblib")
+    assert_same(model, joblib.load(tmp_path / "fit.joblib"))
+
+
+def assert_same(model, other):
+    table = FRAME if hasattr(model, "feature_names_in_") else X
+    assert type(other) is type(model)
+    for attribute in ("support_", "inclusion_probabilities_", "elbo_trace_", "coef_", "map_coef_", "intercept_"):
+        np.testing.assert_allclose(getattr(other, attribute), getattr(model, attribute), atol=1e-10, err_msg=attribute)
+    for attribute in ("elbo_", "converged_", "n_iter_", "n_features_in_"):
+        assert getattr(other, attribute) == getattr(model, attribute)
+    # to rounding: what is cached of XᵀX is summed in another order
+    predict = "predict_proba" if hasattr(model, "classes_") else "predict"
+    np.testing.assert_allclose(getattr(other, predict)(table), getattr(model, predict)(table), atol=1e-10)
+    assert other.get_feature_names_out().tolist() == model.get_feature_names_out().tolist()
+    one, two = model.posterior_, other.posterior_
+    assert one.diagnostics() == pytest.approx(two.diagnostics(), rel=1e-9)
+    free = one.condition(include=[0], exclude=[2])
+    np.testing.assert_allclose(two.condition(include=[0], exclude=[2]).inclusion_prob(), free.inclusion_prob())
+    assert [S.tolist() for S in one.sample(5, 1)] == [S.tolist() for S in two.sample(5, 1)]
+    size = 3 if one.target.size is None else None
+    assert one.map(size).tolist() == two.map(size).tolist()
+    if hasattr(model, "classes_"):
+        assert other.classes_.tolist() == model.classes_.tolist()
+    params = model.get_params()
+    for key, value in other.get_params().items():
+        if key != "similarity":
+            assert value == params[key] or np.array_equal(value, params[key])
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    path = tmp_path_factory.mktemp("model") / "fit.vg"
+    vg.save(MODELS["classifier"](), path)
+    return path.read_bytes()
+
+
+def refuse(content, tmp_path, match):
+    path = tmp_path / "strange.vg"
+    path.write_bytes(content)
+    with pytest.raises(UnreadableModel, match=match) as caught:
+        vg.load(path)
+    assert "strange.vg" in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04", bytes(1000)])
+def test_no_model_at_all(content, tmp_path):
+    refuse(content, tmp_path, "not a variegate model, or cut off")
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.999])
+def test_cut_off(saved, share, tmp_path):
+    refuse(saved[: int(len(saved) * share)], tmp_path, "cut off")
+
+
+def test_every_flipped_byte_is_noticed_or_harmless(saved, tmp_path):
+    path = tmp_path / "flipped.vg"
+    healthy = MODELS["classifier"]().predict_proba(FRAME)
+    for position in np.random.default_rng(0).integers(0, len(saved), 60):
+        content = bytearray(saved)
+        content[position] ^= 0x55
+        path.write_bytes(content)
+        try:
+            model = vg.load(path)
+        except UnreadableModel:
+            continue
+        np.testing.assert_allclose(model.predict_proba(FRAME), healthy, atol=1e-10)  # a byte of zip's own bookkeeping
+
+
+def rewritten(saved, change):
+    """The same file with other arrays."""
+    with np.load(io.BytesIO(saved)) as file:
+        arrays = {name: file[name] for name in file.files}
+    header = json.loads(bytes(arrays.pop("header")))
+    change(header, arrays)
+    arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    out = io.BytesIO()
+    np.savez(out, **arrays)
+    return out.getvalue()
+
+
+def test_newer_format(saved, tmp_path):
+    newer = rewritten(saved, lambda header, _: header.update(format=99, version="9.0"))
+    refuse(newer, tmp_path, "written in format 99 by variegate 9.0.*update variegate")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda header, arrays: header.update(kind="os.system"),
+        lambda header, arrays: header["params"].update(unknown=1),
+        lambda header, arrays: header["fitted"].pop("theta"),
+        lambda header, arrays: header["fitted"].update(theta={"array": "a999"}),
+        lambda header, arrays: header["fitted"].update(theta={"list": [1, 2]}),
+        lambda header, arrays: header["fitted"].update(columns=[99]),
+        lambda header, arrays: header.update(params=[]),
+        lambda header, arrays: header["fitted"].update(map={"list": [0.5]}),
+        lambda header, arrays: header["fitted"].update(X=header["fitted"]["theta"]),
+    ],
+)
+def test_damaged_inside(saved, change, tmp_path):
+    refuse(rewritten(saved, change), tmp_path, "damaged")
+
+
+class Boom:
+    def __reduce__(self):
+        return os.mkdir, ("boom",)
+
+
+def test_hostile_files_run_nothing(saved, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    out = io.BytesIO()
+    np.savez(out, header=np.array([Boom()], dtype=object))
+    refuse(out.getvalue(), tmp_path, "allow_pickle|not a variegate model")
+    refuse(pickle.dumps(Boom()), tmp_path, "not a variegate model")
+    bomb = io.BytesIO()
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("header.npy", bytes(10_000_000))
+    refuse(bomb.getvalue(), tmp_path, "other parts than plain arrays")
+    climbing = io.BytesIO()
+    with zipfile.ZipFile(climbing, "w") as file:
+        file.writestr("../../escaped.txt", "x")
+    refuse(climbing.getvalue(), tmp_path, "other parts than plain arrays")
+    assert sorted(os.listdir(tmp_path)) == ["strange.vg"]
+
+
+def test_what_cannot_be_saved(tmp_path):
+    with pytest.raises(ValueError, match="has not been fitted"):
+        vg.save(vg.DiverseRegressor(), tmp_path / "x.vg")
+    with pytest.raises(TypeError, match="save takes a fitted DiverseClassifier or DiverseRegressor, got dict"):
+        vg.save({}, tmp_path / "x.vg")
+    labels = vg.DiverseRegressor(groups=[Boom] * 2 + list("abcdef"), **QUICK).fit(X, Y)
+    with pytest.raises(TypeError, match="cannot hold groups = type"):
+        vg.save(labels, tmp_path / "x.vg")
+    with pytest.raises(FileNotFoundError):
+        vg.load(tmp_path / "x.vg")
+    with pytest.raises(FileNotFoundError):
+        vg.save(MODELS["regressor"](), tmp_path / "nowhere" / "x.vg")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "fit.vg"
+    model = MODELS["regressor"]()
+    vg.save(model, path)
+    before = path.read_bytes()
+
+    def fail(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(np, "savez", fail)
+    with pytest.raises(KeyboardInterrupt):
+        vg.save(model, path)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["fit.vg"]
