@@ -240,7 +240,7 @@ def test_a_terminal_line_is_redrawn(monkeypatch):
     assert ProgressLine().stream is sys.stderr
 
 
-# --- refused ----------------------------------------------------------------------------------------------------------
+# --- refused ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -223,8 +223,8 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         if not len(S):
             warnings.warn(
                 "The best set is empty: no feature is supported well enough on its own, though "
-                f"{self.posterior_.inclusion_prob().sum():.1f} are expected in a set. predict() averages over sets and "
-                "works; for a selection give n_features_to_select, or look at inclusion_probabilities_.",
+                f"{self.posterior_.inclusion_prob().sum():.1f} are expected in a set. predict() averages over sets "
+                "and works; for a selection give n_features_to_select, or look at inclusion_probabilities_.",
                 EmptySelectionWarning,
                 stacklevel=3,
             )
