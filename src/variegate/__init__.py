@@ -24,6 +24,7 @@ __all__ = [
     "SumLikelihood",
     "Target",
     "bernoulli_prior",
+    "compare",
     "data",
     "datasets",
     "dpp_prior",
@@ -33,6 +34,7 @@ __all__ = [
     "save",
     "screening",
     "similarity",
+    "stability_selection",
 ]
 __version__ = "0.1.0.dev0"
 
@@ -42,8 +44,10 @@ _LAZY = {"data", "datasets", "screening", "similarity"}
 _LAZY_NAMES = {
     "DiverseClassifier": "estimators",
     "DiverseRegressor": "estimators",
+    "compare": "comparison",
     "load": "saving",
     "save": "saving",
+    "stability_selection": "comparison",
 }
 
 

@@ -43,6 +43,18 @@ def screen(X: npt.ArrayLike, y: npt.ArrayLike, n: int, test: str = "f") -> Array
     return np.sort(np.argsort(-scores, kind="stable")[:n])
 
 
+def screen_classes(X: npt.ArrayLike, codes: npt.ArrayLike, n: int) -> Array:
+    """Return the n columns of X most related to classes 0 … K−1 (N,), as sorted indices.
+
+    By the likelihood ratio of univariate logistic regressions: of the second class of two, or the sum over all
+    classes, each against the rest.
+    """
+    y = np.asarray(codes)
+    K = int(y.max()) + 1
+    scores = np.sum([likelihood_ratios(X, y == k) for k in range(1 if K == 2 else 0, K)], axis=0)
+    return np.sort(np.argsort(-scores, kind="stable")[:n])
+
+
 def f_statistics(X: npt.ArrayLike, y: npt.ArrayLike) -> Array:
     """Return F = r² (N − 2) / (1 − r²) for each column, shape (M,); −1 for constant columns."""
     Z, outcome = _checked(X, y)

@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ..dpp.sets import IntArray
 from ..likelihoods import Logistic
-from ..screening import likelihood_ratios
+from ..screening import screen_classes
 from .parameters import documented
 from .selector import DiverseSelector, FloatArray, Training
 
@@ -61,8 +61,7 @@ class DiverseClassifier(ClassifierMixin, DiverseSelector):  # type: ignore[misc]
         return range(1, 2) if len(self.classes_) == 2 else range(len(self.classes_))
 
     def _screened(self, X: Any, y: NDArray[Any], n: int) -> IntArray:
-        scores = np.sum([likelihood_ratios(X, y == k) for k in self._positive_classes()], axis=0)
-        return np.sort(np.argsort(-scores, kind="stable")[:n])
+        return screen_classes(X, y, n)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Probabilities of the classes for new rows, averaged over sets and coefficients, shape (n, K)."""

@@ -1,4 +1,4 @@
-"""A line on stderr that tells how the fit goes."""
+"""A line on stderr that tells how the work goes."""
 
 import sys
 import time
@@ -12,26 +12,37 @@ STEADY = 5.0  # seconds between lines where there is no terminal to redraw
 
 
 class ProgressLine:
-    """Callback of a fit: redraws one line on a terminal, writes one now and then elsewhere."""
+    """Redraws one line on a terminal, writes one now and then elsewhere; as a callback it tells how a fit goes."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self.stream = sys.stderr if stream is None else stream
         self.started = self.shown = time.monotonic()
         self.redraws = self.stream.isatty()
-        self.line = ""
+        self.line = self.written = ""
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self.started
 
     def __call__(self, progress: Progress) -> None:
         """Show where the fit is."""
-        now = time.monotonic()
-        self.line = (
+        self.show(
             f"variegate: {progress.stage}, iteration {progress.iteration}, ELBO {progress.elbo:.2f}, "
-            f"{progress.expected_size:.1f} features, {now - self.started:.0f} s"
+            f"{progress.expected_size:.1f} features, {self.elapsed:.0f} s"
         )
-        if now - self.shown < (EVERY if self.redraws else STEADY):
-            return
-        self.shown = now
-        self.stream.write(f"\r\x1b[K{self.line}" if self.redraws else f"{self.line}\n")
+
+    def show(self, line: str) -> None:
+        """Show a line, unless the last one was shown a moment ago."""
+        self.line, now = line, time.monotonic()
+        if now - self.shown >= (EVERY if self.redraws else STEADY):
+            self.shown = now
+            self._write("" if self.redraws else "\n")
+
+    def _write(self, end: str) -> None:
+        self.stream.write(f"\r\x1b[K{self.line}{end}" if self.redraws else f"{self.line}{end}")
         self.stream.flush()
+        self.written = self.line
 
     def __enter__(self) -> Self:
         return self
@@ -39,6 +50,5 @@ class ProgressLine:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.line:  # the last word stays on the screen
-            self.stream.write(f"\r\x1b[K{self.line}\n" if self.redraws else f"{self.line}\n")
-            self.stream.flush()
+        if self.line and (self.redraws or self.line != self.written):  # the last word stays on the screen
+            self._write("\n")

@@ -1,0 +1,47 @@
+"""How far a long run is, and how long it will take."""
+
+from types import TracebackType
+from typing import Self, TextIO
+
+from ..estimators.progress import ProgressLine
+
+WIDTH = 24
+
+
+class ProgressBar:
+    """Counts tasks on stderr: a bar on a terminal, a line now and then elsewhere; silent where there are none."""
+
+    def __init__(self, total: int, shown: bool = True, stream: TextIO | None = None) -> None:
+        self.total, self.done = total, 0
+        self.line = ProgressLine(stream) if shown and total else None
+
+    def advance(self) -> None:
+        """One more is done."""
+        self.done += 1
+        if self.line is not None:
+            left = self.line.elapsed / self.done * (self.total - self.done)
+            filled = "█" * (WIDTH * self.done // self.total)
+            bar = f" {filled:░<{WIDTH}}" if self.line.redraws else ""
+            self.line.show(
+                f"variegate:{bar} {self.done} of {self.total} done in {clock(self.line.elapsed)}, {clock(left)} left"
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.line is not None:
+            self.line.__exit__(kind, value, trace)
+
+
+def clock(seconds: float) -> str:
+    """Hours, minutes and seconds.
+
+    >>> clock(75), clock(3700)
+    ('1:15', '1:01:40')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

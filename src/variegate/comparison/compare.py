@@ -1,0 +1,168 @@
+"""Methods side by side on the same splits."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..baselines import as_method, chooses_size
+from ..estimators.candidates import by_column
+from ..estimators.parameters import is_number, is_whole
+from .engine import Running, collect
+from .inputs import Data, read_data
+from .result import Comparison, comparison_of
+from .store import Store
+from .study import Study
+from .trial import run_repeat, task_key
+
+
+def compare(
+    methods: Sequence[str] | Mapping[str, Any],
+    X: Any,
+    y: Any,
+    *,
+    similarity: Any = "columns",
+    task: str | None = None,
+    repeats: int = 100,
+    test_size: float = 0.2,
+    size: int | None = None,
+    screen: int | None = None,
+    kernel: Any = None,
+    points: Any = None,
+    communities: Any = None,
+    reference: str = "variegate",
+    random_state: int | None = 0,
+    n_jobs: int | None = None,
+    store: str | Path | None = None,
+    progress: bool = True,
+) -> Comparison:
+    """Compare ways of selecting features, over repeated splits into a training and a test part.
+
+    In each repeat every method chooses the same number of columns from the training part; a linear or logistic model
+    is fitted there on the chosen columns and scored on the test part; the diversity of the set is measured. Screening
+    and similarity see the training part only.
+
+    Parameters
+    ----------
+    methods : names from `variegate.baselines.METHODS`, or {name: method}
+        A method is such a name, a function of (problem, size, rng), or a scikit-learn selector or model.
+    X : (N, M) array or data frame; y : (N,) numbers or labels of any type
+    similarity : "columns", array (M, d), callable or None
+        As in the estimators: what the methods are told, and how diversity is judged unless `kernel` is given.
+    task : "regression" or "classification"; None: by the type of y
+    repeats, test_size : how many splits (stratified by class), and the share of the test part
+    size : how many features each method chooses
+        None: as many as `reference` likes, in each repeat; one, where it likes none (a warning counts these).
+    screen : keep so many columns first, by a univariate test on the training part
+    kernel : (M, d) features of the full similarity, to judge by where `similarity` is a low-rank factor of it
+    points : (M, p) places of the columns, for their mean pairwise distance
+    communities : (M,) labels or {column: label}, to count how many are hit
+    reference : the method against which the others are tested
+    random_state : every repeat and method has a seed of its own, drawn from it beforehand
+    n_jobs : processes; results do not depend on it
+        None: 1, or what `joblib.parallel_config` says. With its backend "dask" the call runs on that cluster.
+    store : file to which each repeat is written when it is done
+        The same call continues there, tries failed methods again, and may ask for more repeats or more methods. A file
+        of any other call is refused; functions are told apart by their names.
+    progress : False says nothing on stderr
+
+    Returns
+    -------
+    Comparison
+        Tables, summary and plots.
+    """
+    data = read_data(X, y, task)
+    study = Study(
+        data, _named(methods), reference, size, similarity, kernel,
+        None if points is None else np.asarray(points, dtype=np.float64),
+        by_column(communities, data.names, data.X.shape[1], "communities"), screen, test_size,
+        _seed(random_state, store),
+    )  # fmt: skip
+    _check(study, repeats)
+    with Store(store, study.call()) as kept:
+        tasks = _tasks_left(study, repeats, kept.results())
+        results = collect(run_repeat, study, tasks, kept, Running(n_jobs, progress))
+    found = comparison_of(study, repeats, results)
+    for message in found.messages():
+        warnings.warn(message, stacklevel=2)
+    return found
+
+
+def _named(methods: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(methods, str) or not methods:
+        raise ValueError(
+            f'methods must be a list of names such as ["variegate", "lasso"], or a dict; got {methods!r}.'
+        )
+    named = dict(methods) if isinstance(methods, Mapping) else {name: name for name in methods}
+    for name, method in named.items():
+        if not isinstance(name, str):
+            raise ValueError(f"methods without a name need a dict {{name: method}}, got {name!r} in a list.")
+        as_method(method)
+    return named
+
+
+def _seed(random_state: Any, store: Any) -> int:
+    if random_state is None and store is None:
+        return int(np.random.SeedSequence().generate_state(1)[0])
+    if not is_whole(random_state) or random_state < 0:
+        raise ValueError(
+            "random_state must be a whole number, not below zero, or None (not with a store: a run could not be taken "
+            f"up again); got {random_state!r}."
+        )
+    return int(random_state)
+
+
+def _check(study: Study, repeats: int) -> None:
+    """Refuse what would fail in every repeat."""
+    M = study.data.X.shape[1]
+    if not is_whole(repeats) or repeats < 1:
+        raise ValueError(f"repeats must be a whole number above zero, got {repeats!r}.")
+    if study.screen is not None and not (is_whole(study.screen) and study.screen >= 1):
+        raise ValueError(f"screen must be None or a number of columns to keep, got {study.screen!r}.")
+    most = M if study.screen is None else min(M, study.screen)
+    if study.size is not None and not (is_whole(study.size) and 1 <= study.size <= most):
+        raise ValueError(
+            f"size must be None or a whole number from 1 to {most}, the columns left; got {study.size!r}."
+        )
+    known = study.reference in study.methods and chooses_size(study.methods[study.reference])
+    if study.size is None and not known:
+        raise ValueError(
+            f"size=None takes the size of the reference, but {study.reference!r} is not among the methods, or cannot "
+            "choose a size by itself: give a size, or name another reference."
+        )
+    if study.points is not None and len(study.points) != M:
+        raise ValueError(f"points must have a row for each of the {M} columns of X, got {len(study.points)}.")
+    if not is_number(study.test_size) or not 0 < study.test_size < 1:
+        raise ValueError(f"test_size must be a share between 0 and 1, got {study.test_size!r}.")
+    _check_split(study.data, study.test_size)
+
+
+def _check_split(data: Data, test_size: float) -> None:
+    """Each class, or at least two rows of a regression, must be in both parts."""
+    if data.task == "regression":
+        smallest, what = len(data.y), "rows"
+    else:
+        counts = np.bincount(data.y)
+        smallest, what = int(counts.min()), f"rows of class {data.classes[counts.argmin()]!r}"
+    if smallest * min(test_size, 1 - test_size) < (2 if data.task == "regression" else 1):
+        raise ValueError(
+            f"{smallest} {what} are too few for test_size={test_size}: both parts need some. Leave that class out, or "
+            "change test_size."
+        )
+
+
+def _tasks_left(study: Study, repeats: int, results: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    """For each repeat what is not done yet, the reference first, and the size if it is known."""
+    names = sorted(study.methods, key=lambda name: name != study.reference)
+    tasks: list[tuple[Any, ...]] = []
+    for repeat in range(repeats):
+        done = {n: results.get(task_key(study, repeat, n), {"error": "not run"}) for n in names}
+        left = [name for name in names if done[name]["error"] is not None]
+        size = study.size
+        if size is None and study.reference not in left:
+            size = len(done[study.reference]["positions"])
+        if left:
+            tasks.append((repeat, left, size))
+    return tasks

@@ -1,0 +1,78 @@
+"""What users hand in: a table and an outcome of any type, and what tells two calls apart."""
+
+import hashlib
+from typing import Any, Literal, NamedTuple, get_args
+
+import joblib
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.utils import check_array, column_or_1d
+from sklearn.utils.multiclass import type_of_target
+
+Task = Literal["regression", "classification"]
+
+
+class Data(NamedTuple):
+    """X (N, M) numbers; y (N,) numbers, or class codes 0 … K−1; names (M,) of the columns, None if they have none."""
+
+    X: NDArray[Any]
+    y: NDArray[Any]
+    task: Task
+    names: NDArray[Any] | None
+    classes: tuple[str, ...] = ()
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """Names of the columns (M,), x0, x1, … if they have none."""
+        return np.array([f"x{i}" for i in range(self.X.shape[1])], dtype=object) if self.names is None else self.names
+
+
+def read_data(X: Any, y: Any, task: str | None) -> Data:
+    """Check table and outcome, and say which task they make."""
+    names = np.array([str(name) for name in X.columns], dtype=object) if hasattr(X, "columns") else None
+    table = check_array(X, dtype=[np.float64, np.float32], order="C", ensure_min_samples=4, input_name="X")
+    outcome = column_or_1d(np.asarray(y))
+    if len(outcome) != len(table):
+        raise ValueError(f"y must have an entry for each of the {len(table)} rows of X, got {len(outcome)}.")
+    if missing := int(pd.isna(outcome).sum()):
+        raise ValueError(f"y must have no missing values, got {missing}; drop those rows of X and y.")
+    task = task_of(outcome) if task is None else task
+    if task not in get_args(Task):
+        raise ValueError(f'task must be "regression", "classification" or None, got {task!r}.')
+    if task == "regression":
+        if outcome.dtype.kind not in "fiub":
+            raise ValueError(f"y must hold numbers for a regression, got {outcome[:3].tolist()}.")
+        return Data(table, outcome.astype(np.float64), "regression", names)
+    classes, codes = np.unique(outcome.astype(str) if outcome.dtype.kind == "O" else outcome, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(f"y must hold at least two classes, got only {classes.tolist()}.")
+    return Data(table, codes.astype(np.int64), "classification", names, tuple(map(str, classes)))
+
+
+def task_of(y: NDArray[Any]) -> str:
+    """Regression or classification, where the outcome leaves no doubt."""
+    if y.dtype.kind not in "fiu":
+        return "classification"
+    kind = type_of_target(y)
+    if kind == "multiclass":
+        raise ValueError(
+            f"y holds {len(np.unique(y))} different whole numbers, which may be classes or counts: say which with "
+            'task="classification" or task="regression".'
+        )
+    return "classification" if kind == "binary" else "regression"
+
+
+def described(given: Any) -> str:
+    """What tells this argument from another one in a later process: arrays by content, functions by name."""
+    if given is None or isinstance(given, str | int | float):
+        return str(given)
+    if callable(given) and hasattr(given, "__qualname__"):
+        return f"{given.__module__}.{given.__qualname__}"
+    if isinstance(given, np.ndarray) or hasattr(given, "columns"):
+        array = np.asarray(given)
+        if array.dtype.kind != "O":
+            digest = hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()[:16]
+            return f"{array.dtype} {array.shape} {digest}"
+        given = array.astype(str).tolist()
+    return f"{type(given).__qualname__} {joblib.hash(given)}"

@@ -1,0 +1,163 @@
+"""What a comparison found: tables, a summary, pictures."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .. import metrics, plots
+from .scores import ACCURACY
+from .study import Study
+from .trial import task_key
+
+TESTS = {"signed_rank": metrics.signed_rank, "rank_sum": metrics.rank_sum}
+MARKS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Results of `compare`.
+
+    table : one row for each repeat, method and metric: repeat, method, metric, value, size, seconds
+    selections : one row for each repeat and method: size, own_size (what the reference chose by itself), seconds,
+        positions and names of the chosen columns, warnings, error
+    """
+
+    table: pd.DataFrame = field(repr=False)
+    selections: pd.DataFrame = field(repr=False)
+    task: str
+    reference: str
+    n_features: int
+
+    @property
+    def methods(self) -> list[str]:
+        """Names, in the order in which they were given."""
+        return list(self.selections["method"].unique())
+
+    @property
+    def failures(self) -> pd.DataFrame:
+        """The rows of `selections` in which a method failed, with its error."""
+        return self.selections[self.selections["error"].notna()]
+
+    def values(self, metric: str) -> pd.DataFrame:
+        """One metric: a row for each repeat, a column for each method."""
+        rows = self.table[self.table["metric"] == metric]
+        if rows.empty:
+            known = ", ".join(self.table["metric"].unique())
+            raise ValueError(f"There is no metric {metric!r} in this comparison; there are {known}.")
+        wide = rows.pivot(index="repeat", columns="method", values="value")
+        return wide.reindex(columns=self.methods).rename_axis(columns=None)
+
+    def statistics(self, test: str = "signed_rank") -> pd.DataFrame:
+        """For each metric and method: n, mean, sd, and the p-value of a difference from the reference.
+
+        Wilcoxon's signed-rank test on the repeats that both have, or his rank-sum test as in the paper; corrected
+        by Holm's method for the number of methods, each metric by itself. Splits of one data set overlap, so
+        p-values are too small as statements about new data: they say whether the difference is more than luck of
+        the split.
+        """
+        if test not in TESTS:
+            raise ValueError(f"test must be one of {', '.join(TESTS)}, got {test!r}.")
+        found = [self._statistics(metric, test) for metric in self.table["metric"].unique()]
+        return pd.concat(found, ignore_index=True)
+
+    def _statistics(self, metric: str, test: str) -> pd.DataFrame:
+        wide = self.values(metric)
+        with np.errstate(invalid="ignore"):  # the log det of copies is −inf, and then there is no deviation
+            mean, sd = wide.mean(), wide.apply(lambda v: np.std(v.dropna(), ddof=1) if v.count() > 1 else np.nan)
+        rows = pd.DataFrame({"metric": metric, "method": wide.columns, "n": wide.count().to_numpy()})
+        rows = rows.assign(mean=mean.to_numpy(), sd=sd.to_numpy(), p=np.nan)
+        others = [name for name in self.methods if name != self.reference]
+        p = {name: _p_value(wide, name, self.reference, test) for name in others if self.reference in wide}
+        known = {name: value for name, value in p.items() if np.isfinite(value)}
+        if known:
+            corrected = dict(zip(known, metrics.holm(list(known.values())), strict=True))
+            rows["p"] = [corrected.get(name, np.nan) for name in rows["method"]]
+        return rows
+
+    def summary(self, test: str = "signed_rank") -> pd.DataFrame:
+        """Mean ± sd for each method (rows) and metric (columns), and the stability of the sets over the repeats.
+
+        ↑ and ↓ say that a method is above or below the reference; *, **, *** that p is below 0.05, 0.01, 0.001 (see
+        `statistics`).
+        """
+        found = self.statistics(test)
+        out = pd.DataFrame(index=pd.Index(self.methods, name="method"))
+        out["size"] = self.selections[self.selections["error"].isna()].groupby("method")["size"].mean().round(1)
+        for metric, rows in found.groupby("metric", sort=False):
+            ours = rows.loc[rows["method"] == self.reference, "mean"]
+            cells = [_cell(row, ours.iloc[0] if len(ours) else np.nan) for row in rows.itertuples()]
+            out[metric] = pd.Series(cells, index=rows["method"].to_numpy())
+        out["stability"] = pd.Series({name: self._stability(name) for name in self.methods}).round(2)
+        return out
+
+    def _stability(self, method: str) -> float:
+        rows = self.selections[(self.selections["method"] == method) & self.selections["error"].isna()]
+        return metrics.stability(list(rows["positions"]), self.n_features) if len(rows) > 1 else np.nan
+
+    def messages(self) -> list[str]:
+        """What a reader of the tables should know."""
+        said = []
+        failed = self.failures
+        for name, rows in failed.groupby("method", sort=False):
+            last = rows["error"].iloc[0].splitlines()[-1]
+            n = (self.selections["method"] == name).sum()
+            said.append(f"{name} failed in {len(rows)} of {n} repeats ({last}); see .failures.")
+        if empty := int((self.selections["own_size"] == 0).sum()):
+            said.append(
+                f"The best set of {self.reference} was empty in {empty} repeats: all methods chose one feature there. "
+                "Give a size to compare larger sets."
+            )
+        if warned := int((self.selections["warnings"].map(len) > 0).sum()):
+            said.append(f"{warned} of {len(self.selections)} selections came with warnings; see .selections.")
+        return said
+
+    def plot_boxes(self, metric: str | None = None, ax: Any = None) -> Any:
+        """Box plots of a metric, one box for each method (the paper's figures 2 and 3); returns the Axes."""
+        metric = ACCURACY[self.task] if metric is None else metric
+        wide = self.values(metric)
+        samples = {name: wide[name].dropna().to_numpy() for name in self.methods}
+        return plots.boxes(samples, metric, highlighted=self.reference, ax=ax)
+
+    def plot_tradeoff(self, accuracy: str | None = None, diversity: str = "log det", ax: Any = None) -> Any:
+        """Accuracy against diversity: means of the methods with their standard errors; returns the Axes."""
+        accuracy = ACCURACY[self.task] if accuracy is None else accuracy
+        x, y = self.values(diversity), self.values(accuracy)
+        pairs = {name: np.column_stack([x[name], y[name]]) for name in self.methods}
+        return plots.tradeoff(pairs, diversity, accuracy, highlighted=self.reference, ax=ax)
+
+
+def _p_value(wide: pd.DataFrame, name: str, reference: str, test: str) -> float:
+    pairs = wide[[name, reference]].dropna()
+    with np.errstate(invalid="ignore"):
+        pairs = pairs[np.isfinite(pairs[name] - pairs[reference]) | (pairs[name] != pairs[reference])]
+    return TESTS[test](pairs[name], pairs[reference]) if len(pairs) else np.nan
+
+
+def _cell(row: Any, ours: float) -> str:
+    mark = next((mark for level, mark in MARKS if row.p < level), "")
+    arrow = ("↑" if row.mean > ours else "↓") if mark else ""
+    return f"{row.mean:.3g} ± {row.sd:.2g}{' ' if mark else ''}{arrow}{mark}"
+
+
+def comparison_of(study: Study, repeats: int, results: Mapping[str, Any]) -> Comparison:
+    """Put the results of tasks in order: by repeat, then by method as given."""
+    labels = study.data.labels
+    table, selections = [], []
+    for repeat in range(repeats):
+        for name in study.methods:
+            found = results[task_key(study, repeat, name)]
+            S = tuple(found["positions"])
+            about = {"repeat": repeat, "method": name}
+            cost = {"size": len(S), "seconds": found["seconds"]}
+            table += [{**about, "metric": m, "value": value, **cost} for m, value in found["scores"].items()]
+            selections.append(
+                {**about, **cost, "own_size": found["own_size"], "positions": S, "names": tuple(labels[list(S)]),
+                 "warnings": tuple(found["warnings"]), "error": found["error"]}
+            )  # fmt: skip
+    columns = ["repeat", "method", "metric", "value", "size", "seconds"]
+    return Comparison(
+        pd.DataFrame(table, columns=columns), pd.DataFrame(selections), study.data.task, study.reference, len(labels)
+    )

@@ -1,0 +1,153 @@
+"""Stability selection: what is chosen again when the samples change."""
+
+import traceback
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import clone, is_classifier
+from sklearn.utils import resample
+
+from .. import __version__, metrics, plots
+from ..estimators.parameters import is_whole
+from .engine import Running, collect
+from .inputs import Data, described, read_data
+from .store import Store
+from .trial import Result
+
+
+@dataclass(frozen=True, eq=False)
+class StabilitySelection:
+    """Results of `stability_selection`.
+
+    table : one row for each column of X: position, name, frequency (share of the bootstraps that selected it),
+        inclusion_probability (mean over the bootstraps; NaN if the estimator has none)
+    sets : the selected positions of each bootstrap
+    errors : of the bootstraps that failed, which count for nothing above
+    """
+
+    table: pd.DataFrame = field(repr=False)
+    sets: list[NDArray[np.int64]] = field(repr=False)
+    errors: list[str] = field(repr=False)
+
+    @property
+    def stability(self) -> float:
+        """Agreement of the sets, corrected for chance (Nogueira 2018); 1 if all are the same."""
+        return metrics.stability(self.sets, len(self.table))
+
+    @property
+    def jaccard(self) -> float:
+        """Mean of |A ∩ B| / |A ∪ B| over pairs of sets."""
+        return metrics.mean_jaccard(self.sets)
+
+    def selected(self, threshold: float = 0.6) -> pd.DataFrame:
+        """Columns selected in at least that share of the bootstraps, most frequent first."""
+        rows = self.table[self.table["frequency"] >= threshold]
+        return rows.sort_values(["frequency", "position"], ascending=[False, True], ignore_index=True)
+
+    def plot(self, n: int = 20, threshold: float | None = 0.6, ax: Any = None) -> Any:
+        """The n columns selected most often; returns the Axes."""
+        rows = self.table.sort_values(["frequency", "position"], ascending=[False, True]).head(n)
+        columns = (rows[c].to_numpy() for c in ("frequency", "inclusion_probability", "name"))
+        return plots.frequencies(*columns, threshold=threshold, ax=ax)
+
+
+@dataclass(frozen=True)
+class Bootstraps:
+    """What all bootstraps share."""
+
+    data: Data
+    y: NDArray[Any]  # as it was given
+    estimator: Any
+    seed: int
+
+    def __sizeof__(self) -> int:
+        """Bytes with the table, by which Dask tells what is worth scattering."""
+        return 1000 + int(self.data.X.nbytes)
+
+
+def stability_selection(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    n_bootstraps: int = 50,
+    *,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    store: str | Path | None = None,
+    progress: bool = True,
+) -> StabilitySelection:
+    """Fit an estimator to bootstrap samples, and count how often each column is selected.
+
+    Rows are drawn with replacement, within each class for a classifier. The same columns again and again: the
+    selection can be trusted; others each time: they stand in for one another, or it is noise.
+
+    Parameters
+    ----------
+    estimator : DiverseRegressor, DiverseClassifier, or any scikit-learn estimator with `get_support()`
+    X : (N, M) array or data frame; y : (N,)
+    n_bootstraps : how many samples
+    random_state, n_jobs, store, progress : as in `compare`; also here `n_bootstraps` may grow in a store
+
+    Reference: Meinshausen & Bühlmann (2010), "Stability selection".
+    """
+    if not is_whole(n_bootstraps) or n_bootstraps < 2:
+        raise ValueError(f"n_bootstraps must be a whole number above one, got {n_bootstraps!r}.")
+    if not is_whole(random_state) or random_state < 0:
+        raise ValueError(f"random_state must be a whole number, not below zero, got {random_state!r}.")
+    data = read_data(X, y, "classification" if is_classifier(estimator) else "regression")
+    shared = Bootstraps(data, np.asarray(y), estimator, int(random_state))
+    call = {
+        "kind": "stability_selection", "variegate": __version__, "seed": shared.seed, "X": described(data.X),
+        "y": described(data.y), "columns": described(data.names), "estimator": described(estimator),
+    }  # fmt: skip
+    with Store(store, call) as kept:
+        done = kept.results()
+        left = [(b,) for b in range(n_bootstraps) if done.get(str(b), {"error": "not run"})["error"] is not None]
+        results = collect(run_bootstrap, shared, left, kept, Running(n_jobs, progress))
+    return _stability_of(data, [results[str(b)] for b in range(n_bootstraps)])
+
+
+def run_bootstrap(shared: Bootstraps, number: int) -> dict[str, Result]:
+    """The selected positions and the inclusion probabilities of one bootstrap."""
+    rows_seed, fit_seed = np.random.SeedSequence(shared.seed, spawn_key=(number,)).generate_state(2).tolist()
+    classes = shared.data.y if shared.data.task == "classification" else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an empty set, or one that is still moving, is what is being counted
+        try:
+            rows = resample(np.arange(len(shared.y)), stratify=classes, random_state=rows_seed)
+            model = clone(shared.estimator)
+            if "random_state" in model.get_params():
+                model.set_params(random_state=fit_seed)
+            X: Any = shared.data.X[rows]
+            if shared.data.names is not None:  # side information may be matched by name
+                X = pd.DataFrame(X, columns=shared.data.names)
+            model.fit(X, shared.y[rows])
+            S = np.flatnonzero(model.get_support())
+            p = getattr(model, "inclusion_probabilities_", None)
+        except Exception:
+            return {str(number): {"error": traceback.format_exc().strip()}}
+    return {str(number): {"positions": S.tolist(), "inclusion": None if p is None else p.tolist(), "error": None}}
+
+
+def _stability_of(data: Data, results: list[Result]) -> StabilitySelection:
+    errors = [r["error"] for r in results if r["error"] is not None]
+    done = [r for r in results if r["error"] is None]
+    if len(done) < 2:
+        raise ValueError(f"{len(errors)} of {len(results)} bootstraps failed, the first with:\n{errors[0]}")
+    if errors:
+        last = errors[0].splitlines()[-1]
+        warnings.warn(f"{len(errors)} of {len(results)} bootstraps failed ({last}); see .errors.", stacklevel=3)
+    M = data.X.shape[1]
+    sets = [np.array(r["positions"], dtype=np.int64) for r in done]
+    frequency = np.bincount(np.concatenate(sets), minlength=M) / len(sets)
+    given = [r["inclusion"] for r in done if r["inclusion"] is not None]
+    inclusion = np.mean(given, axis=0) if given else np.full(M, np.nan)
+    table = pd.DataFrame(
+        {"position": np.arange(M), "name": data.labels, "frequency": frequency, "inclusion_probability": inclusion}
+    )
+    return StabilitySelection(table, sets, errors)

@@ -1,0 +1,78 @@
+"""Results on disk, one row for each task, so that a killed run continues where it stopped."""
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+FORMAT = 1  # of the file
+
+
+class StoreError(ValueError):
+    """The file cannot be used for this call."""
+
+
+class Store:
+    """A table of results by key in an SQLite file; without a path, in memory.
+
+    Each result is written in a transaction of its own: after a crash it is there or it is not. `call` says what the
+    results are results of; a file that holds those of another call is refused.
+    """
+
+    def __init__(self, path: str | Path | None, call: Mapping[str, Any]) -> None:
+        self.name = str(path) if path is not None else "memory"
+        try:
+            self._db = sqlite3.connect(":memory:" if path is None else path, timeout=60)
+            with self._db:
+                self._open({"format": FORMAT, **call})
+        except sqlite3.Error as error:
+            raise StoreError(
+                f"store {self.name} cannot be used ({error}): expected a file written by an earlier run of this call, "
+                "or a new one in a folder that exists. Nothing in it was changed; move it away or give another path."
+            ) from error
+
+    def _open(self, call: Mapping[str, Any]) -> None:
+        tables = {row[0] for row in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if tables and "variegate_call" not in tables:
+            raise StoreError(
+                f"store {self.name} is a database of something else (tables {', '.join(sorted(tables))})."
+            )
+        damage = self._db.execute("PRAGMA quick_check").fetchone()[0]
+        if damage != "ok":
+            raise sqlite3.DatabaseError(damage)
+        self._db.execute("CREATE TABLE IF NOT EXISTS variegate_call (name TEXT PRIMARY KEY, value TEXT)")
+        self._db.execute("CREATE TABLE IF NOT EXISTS results (task TEXT PRIMARY KEY, result TEXT)")
+        mine = {name: json.dumps(value, sort_keys=True) for name, value in call.items()}
+        theirs = dict(self._db.execute("SELECT name, value FROM variegate_call"))
+        if not theirs:
+            self._db.executemany("INSERT INTO variegate_call VALUES (?, ?)", list(mine.items()))
+        elif differ := sorted(name for name in mine.keys() | theirs if mine.get(name) != theirs.get(name)):
+            what = "; ".join(f"{name}: {theirs.get(name)} there, {mine.get(name)} here" for name in differ)
+            raise StoreError(
+                f"store {self.name} holds another call, and the two must not be mixed ({what}). "
+                "Give another path, or repeat that call exactly."
+            )
+
+    def results(self) -> dict[str, Any]:
+        """All results by task."""
+        rows = self._db.execute("SELECT task, result FROM results")
+        try:
+            return {task: json.loads(result) for task, result in rows}
+        except (ValueError, TypeError, sqlite3.Error) as error:
+            raise StoreError(f"store {self.name} is damaged ({error}); move it away and start again.") from error
+
+    def add(self, results: Mapping[str, Any]) -> None:
+        """Write results, all or none of them; of a task that is there already the new one counts."""
+        with self._db:
+            rows = [(task, json.dumps(result)) for task, result in results.items()]
+            self._db.executemany("INSERT OR REPLACE INTO results VALUES (?, ?)", rows)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._db.close()

@@ -1,0 +1,115 @@
+"""A comparison before it is run: data, methods, and how each repeat is split, prepared and judged."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
+
+from .. import __version__, metrics
+from ..baselines.problem import Problem
+from ..dpp.sets import IntArray
+from ..estimators.candidates import choose_candidates
+from ..estimators.side_information import similarity_features
+from ..screening import screen, screen_classes
+from ..similarity import from_columns
+from .inputs import Data, described
+from .scores import prediction_scores
+
+
+class Part(NamedTuple):
+    """One split as the methods see it: `problem` holds the training rows of the columns `kept` (m,)."""
+
+    train: IntArray
+    test: IntArray
+    kept: IntArray
+    problem: Problem
+    judged: NDArray[Any] | None  # similarity features (m, d) to judge by; None: correlations of the training columns
+
+
+@dataclass(frozen=True)
+class Study:
+    """What all repeats share; sent to every worker once."""
+
+    data: Data
+    methods: Mapping[str, Any]
+    reference: str
+    size: int | None
+    similarity: Any
+    kernel: Any
+    points: Any
+    communities: Any
+    screen: int | None
+    test_size: float
+    seed: int
+
+    def __sizeof__(self) -> int:
+        """Bytes with the arrays, by which Dask tells what is worth scattering."""
+        arrays = (self.data.X, self.similarity, self.kernel, self.points)
+        return 1000 + sum(getattr(array, "nbytes", 0) for array in arrays)
+
+    def call(self) -> dict[str, Any]:
+        """What a store must have been written for; neither repeats nor other methods, so that both can be added."""
+        about = {name: described(getattr(self, name)) for name in ("similarity", "kernel", "points", "communities")}
+        options = {name: getattr(self, name) for name in ("size", "screen", "test_size", "seed")}
+        return {
+            "kind": "compare", "variegate": __version__, "task": self.data.task, "X": described(self.data.X),
+            "y": described(self.data.y), "columns": described(self.data.names),
+            "reference": described(self.methods.get(self.reference)) if self.size is None else None,
+            **about, **options,
+        }  # fmt: skip
+
+    def sequence(self, repeat: int, *key: int) -> np.random.SeedSequence:
+        """The seed of a repeat, or of something in it: what `spawn` would give, without drawing the others."""
+        return np.random.SeedSequence(self.seed, spawn_key=(repeat, *key))
+
+    def split(self, repeat: int) -> tuple[IntArray, IntArray]:
+        """Rows of the training and of the test part; classes in the same shares in both."""
+        splitter = ShuffleSplit if self.data.task == "regression" else StratifiedShuffleSplit
+        seed = int(self.sequence(repeat).generate_state(1)[0])
+        ((train, test),) = splitter(1, test_size=self.test_size, random_state=seed).split(self.data.X, self.data.y)
+        return np.sort(train), np.sort(test)
+
+    def part(self, repeat: int) -> Part:
+        """Split, screen, and find the similarity: the last two see the training rows only."""
+        train, test = self.split(repeat)
+        X, y = self.data.X[train], self.data.y[train]
+        kept = self._screened(X, y)
+        chosen = X if len(kept) == X.shape[1] else np.ascontiguousarray(X[:, kept])
+        phi = self._features(self.similarity, chosen, kept)
+        judged = self._features(self.kernel, chosen, kept)
+        if judged is None and not isinstance(self.similarity, str):
+            judged = phi
+        return Part(train, test, kept, Problem(chosen, y, self.data.task, phi), judged)
+
+    def _screened(self, X: NDArray[Any], y: NDArray[Any]) -> IntArray:
+        if self.screen is None or self.screen >= X.shape[1]:
+            return np.arange(X.shape[1])
+        return screen(X, y, self.screen) if self.data.task == "regression" else screen_classes(X, y, self.screen)
+
+    def _features(self, given: Any, X: NDArray[Any], kept: IntArray) -> NDArray[Any] | None:
+        if given is None:
+            return None
+        mask = np.zeros(self.data.X.shape[1], dtype=bool)
+        mask[kept] = True
+        candidates = choose_candidates(len(mask), np.empty(0, dtype=np.int64), None, mask)
+        return similarity_features(given, X, candidates, self.data.names, None)
+
+    def scores(self, part: Part, S: IntArray) -> dict[str, float]:
+        """Judge a set of positions in the columns kept."""
+        problem, columns = part.problem, part.kept[S]
+        X_test, y_test = self.data.X[np.ix_(part.test, columns)], self.data.y[part.test]
+        found = prediction_scores(problem.task, problem.X[:, S], problem.y, X_test, y_test)
+        if part.judged is None:
+            found["log det"] = metrics.log_det(from_columns(problem.X[:, S]), np.arange(len(S)))
+        else:
+            found["log det"] = metrics.log_det(part.judged, S)
+        largest, mean = metrics.redundancy(problem.X, S)
+        found |= {"largest |r|": float(largest), "mean |r|": float(mean)}
+        if self.points is not None:
+            found["distance"] = float(metrics.mean_pairwise_distance(self.points, columns))
+        if self.communities is not None:
+            found["communities"] = float(metrics.communities_hit(self.communities, columns))
+        return found

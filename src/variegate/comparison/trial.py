@@ -1,0 +1,78 @@
+"""One repeat: every method on the same split, at the same size."""
+
+import time
+import traceback
+import warnings
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..baselines import select
+from ..dpp.sets import IntArray
+from ..estimators import EmptySelectionWarning
+from .inputs import described
+from .study import Part, Study
+
+Result = dict[str, Any]  # what a store can hold: numbers, text, lists
+
+
+def task_key(study: Study, repeat: int, name: str) -> str:
+    """What a result is stored under; another method of the same name is another task."""
+    return f"{repeat}/{name}/{described(study.methods[name])}"
+
+
+def run_repeat(study: Study, repeat: int, names: Sequence[str], size: int | None) -> dict[str, Result]:
+    """Results of some methods by task; the reference comes first where `size` is None, as it decides.
+
+    Nothing is raised: a method that fails is recorded and leaves the others alone.
+    """
+    results: dict[str, Result] = {}
+    try:
+        part = study.part(repeat)
+    except Exception:
+        return {task_key(study, repeat, name): failure(traceback.format_exc()) for name in names}
+    for name in names:
+        if size is None and name != study.reference:
+            error = f"{study.reference!r}, whose size the others take, failed in this repeat."
+            results[task_key(study, repeat, name)] = failure(error)
+            continue
+        result = attempt(study, part, name, repeat, size)
+        results[task_key(study, repeat, name)] = result
+        if size is None and result["error"] is None:
+            size = len(result["positions"])
+    return results
+
+
+def attempt(study: Study, part: Part, name: str, repeat: int, size: int | None) -> Result:
+    """Let one method choose, and judge what it chose."""
+    rng = np.random.default_rng(study.sequence(repeat, zlib.crc32(name.encode())))
+    # warnings of a hundred repeats would drown the terminal: they become part of the result
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            started = time.perf_counter()
+            S, own_size = choose(study.methods[name], part, size, rng)
+            seconds = time.perf_counter() - started
+            scores = study.scores(part, S)
+        except Exception:
+            return failure(traceback.format_exc())
+    said = {f"{w.category.__name__}: {w.message}": None for w in caught if w.category is not EmptySelectionWarning}
+    return {
+        "positions": part.kept[S].tolist(), "own_size": own_size, "seconds": seconds, "scores": scores,
+        "warnings": list(said), "error": None,
+    }  # fmt: skip
+
+
+def choose(method: Any, part: Part, size: int | None, rng: np.random.Generator) -> tuple[IntArray, int | None]:
+    """The set a method chooses, and the size that was its own choice; instead of no feature the best one is taken."""
+    S = select(method, part.problem, size, rng)
+    if size is not None:
+        return S, None
+    return (S, len(S)) if len(S) else (select(method, part.problem, 1, rng), 0)
+
+
+def failure(error: str) -> Result:
+    """Record what went wrong."""
+    return {"positions": [], "own_size": None, "seconds": np.nan, "scores": {}, "warnings": [], "error": error.strip()}

@@ -1,0 +1,83 @@
+"""Pictures: arrays in, Axes out. They need matplotlib (`pip install "variegate[plots]"`)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+OURS, OTHERS = "#009E73", "#9A9A9A"  # one colour speaks, the rest is grey
+MARKERS = "osD^vP*Xh<>p"
+
+
+def boxes(samples: Mapping[str, Array], label: str, *, highlighted: str | None = None, ax: Any = None) -> Any:
+    """One box for each named sample, its values as points beside it."""
+    ax = _axes(ax, (1.5 + 0.75 * len(samples), 3.4))
+    names = list(samples)
+    finite = [np.asarray(samples[name])[np.isfinite(samples[name])] for name in names]
+    drawn = ax.boxplot(finite, widths=0.5, showfliers=False, patch_artist=True, medianprops={"color": "black"})
+    for i, (name, box, values) in enumerate(zip(names, drawn["boxes"], finite, strict=True), start=1):
+        box.set(facecolor=OURS if name == highlighted else OTHERS, alpha=0.6)
+        # spread evenly instead of at random, so that the same numbers give the same picture
+        beside = i + 0.36 * (np.arange(len(values)) / max(len(values) - 1, 1) - 0.5)
+        ax.plot(beside, values, ".", color="black", ms=3, alpha=0.5)
+    ax.set_xticks(range(1, len(names) + 1), names, rotation=30, ha="right")
+    ax.set_ylabel(_with_lost(label, sum(len(samples[n]) for n in names) - sum(map(len, finite))))
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def tradeoff(
+    pairs: Mapping[str, Array], x_label: str, y_label: str, *, highlighted: str | None = None, ax: Any = None
+) -> Any:
+    """Mean of each named cloud of pairs (n, 2), with standard errors as bars: up and to the right is better."""
+    ax = _axes(ax, (5.2, 3.6))
+    lost = 0
+    for i, (name, given) in enumerate(pairs.items()):
+        cloud = np.asarray(given, dtype=np.float64)
+        cloud = cloud[np.isfinite(cloud).all(axis=1)]
+        lost += len(given) - len(cloud)
+        if not len(cloud):
+            continue
+        x, y = cloud.mean(axis=0)
+        error = cloud.std(axis=0, ddof=1) / np.sqrt(len(cloud)) if len(cloud) > 1 else np.zeros(2)
+        colour = OURS if name == highlighted else OTHERS
+        ax.errorbar(x, y, xerr=error[0], yerr=error[1], fmt=MARKERS[i % len(MARKERS)], color=colour, ms=7, label=name)
+    ax.set(xlabel=_with_lost(x_label, lost), ylabel=y_label)
+    ax.legend(frameon=False, bbox_to_anchor=(1.0, 1.0), loc="upper left")
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def frequencies(
+    frequency: Array, probability: Array, names: Array, *, threshold: float | None = None, ax: Any = None
+) -> Any:
+    """How often each feature was selected, as bars, and its mean inclusion probability, as points; as given."""
+    ax = _axes(ax, (5.0, 0.8 + 0.26 * len(names)))
+    rows = np.arange(len(names))
+    ax.barh(rows, frequency, color=OURS, alpha=0.6, label="selected")
+    if np.isfinite(probability).any():
+        ax.plot(probability, rows, "o", color="black", ms=4, label="inclusion probability, mean")
+    if threshold is not None:
+        ax.axvline(threshold, color=OTHERS, ls="--", lw=1)
+    ax.set_yticks(rows, names)
+    ax.set(xlim=(0, 1.02), xlabel="share of the bootstraps")
+    ax.invert_yaxis()
+    ax.legend(frameon=False, bbox_to_anchor=(0.0, 1.0), loc="lower left", ncols=2)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def _with_lost(label: str, n: int) -> str:
+    return f"{label} ({n} infinite values left out)" if n else label
+
+
+def _axes(ax: Any, size: tuple[float, float]) -> Any:
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot as plt
+    except ImportError as error:
+        raise ImportError('Plots need matplotlib: pip install "variegate[plots]".') from error
+    return plt.subplots(figsize=size, layout="constrained")[1]

@@ -1,0 +1,281 @@
+"""The same table, however it was computed and whatever died on the way."""
+
+import io
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import joblib
+import pytest
+
+from comparison_methods import METHODS, Correlated, KillsOnce, any_columns, assert_same, broken, small_comparison
+from variegate.comparison import StoreError, WorkersLost
+from variegate.comparison.bar import ProgressBar, clock
+from variegate.comparison.engine import run_tasks
+from variegate.comparison.store import Store
+
+TESTS = Path(__file__).parents[1]
+
+
+def test_same_seed_same_table():
+    first = small_comparison()
+    assert_same(first, small_comparison())
+    other = small_comparison(random_state=4)
+    assert not first.table["value"].equals(other.table["value"])
+
+
+def test_number_of_processes_does_not_matter():
+    assert_same(small_comparison(), small_comparison(n_jobs=2))
+
+
+def test_order_and_company_of_methods_do_not_matter():
+    alone = small_comparison({"variegate": METHODS["variegate"], "any": any_columns})
+    in_company = small_comparison({"any": any_columns, **METHODS})
+    for name in ("variegate", "any"):
+        sets = [c.selections.query("method == @name")["positions"].tolist() for c in (alone, in_company)]
+        assert sets[0] == sets[1]
+
+
+# --- Dask -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def cluster(monkeypatch, tmp_path):
+    """Two worker processes; dead ones are replaced."""
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    with (
+        distributed.LocalCluster(local_directory=str(tmp_path), silence_logs=50, **options) as local,
+        distributed.Client(local) as client,
+    ):
+        yield client
+
+
+# what joblib and distributed leave open or deprecate is theirs
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_dask_cluster_that_loses_a_worker(cluster, tmp_path):
+    pids = cluster.run(os.getpid)
+    assert len(pids) == 2
+    assert os.getpid() not in pids.values()
+    with joblib.parallel_config(backend="dask"):
+        assert_same(small_comparison(), small_comparison())
+        deadly = small_comparison({**METHODS, "deadly": KillsOnce(str(tmp_path / "killed"))})
+    assert (tmp_path / "killed").exists()
+    survivors = cluster.run(os.getpid)
+    assert set(pids.values()) - set(survivors.values()), "no worker was killed"
+    harmless = small_comparison({**METHODS, "deadly": KillsOnce(str(tmp_path / "killed"))})
+    assert_same(deadly, harmless)
+
+
+# --- dying and going on -------------------------------------------------------------------------------------------
+
+
+def test_process_that_dies_is_replaced(tmp_path):
+    methods = {**METHODS, "deadly": KillsOnce(str(tmp_path / "killed"))}
+    with pytest.warns(UserWarning, match="worker stopped"):
+        # joblib warns of the dead worker, if it comes to that; ours is the guarantee that there is some warning to match
+        died = small_comparison(methods, n_jobs=2) or pytest.fail("no result")
+    assert_same(died, small_comparison(methods))
+
+
+def die(shared, number):
+    os.kill(os.getpid(), 9)
+
+
+def test_workers_that_always_die_are_reported():
+    with pytest.raises(WorkersLost, match="2 of 2 tasks left"):
+        list(run_tasks(die, None, [(0,), (1,)], n_jobs=2))
+
+
+SLOW = {**METHODS, "slow": Correlated(level=0.1, seconds=0.15)}
+SCRIPT = f"""
+import sys
+sys.path.insert(0, {str(TESTS)!r})
+from comparison_methods import *
+small_comparison({{**METHODS, "slow": Correlated(level=0.1, seconds=0.15)}}, repeats=40, store=sys.argv[1])
+"""
+
+
+def stored(path):
+    if not path.exists():
+        return 0
+    try:
+        with sqlite3.connect(path) as db:
+            return db.execute("SELECT COUNT(*) FROM results").fetchone()[0]
+    except sqlite3.OperationalError:  # not yet written
+        return 0
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_killed_in_the_middle_and_resumed(tmp_path, how):
+    path = tmp_path / "run.db"
+    process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(path)], stderr=subprocess.DEVNULL)
+    while process.poll() is None and stored(path) < 3 * len(SLOW):
+        time.sleep(0.02)
+    process.send_signal(how)
+    process.wait()
+    before = stored(path)
+    assert 0 < before < 40 * len(SLOW), "it was not killed in the middle"
+    methods = {**SLOW, "slow": Correlated(level=0.1, seconds=0.15)}
+    resumed = small_comparison(methods, repeats=before // len(SLOW) + 2, store=path)
+    assert stored(path) == before + 2 * len(SLOW)
+    assert_same(resumed, small_comparison(methods, repeats=before // len(SLOW) + 2))
+
+
+def test_finished_run_computes_nothing(tmp_path, monkeypatch):
+    path = tmp_path / "run.db"
+    first = small_comparison(store=path)
+    monkeypatch.setattr("variegate.comparison.study.Study.part", lambda *_: pytest.fail("it was computed again"))
+    assert_same(first, small_comparison(store=path))
+    assert first.table["seconds"].tolist() == small_comparison(store=path).table["seconds"].tolist()
+
+
+def test_store_takes_more_repeats_and_more_methods(tmp_path):
+    path = tmp_path / "run.db"
+    small_comparison({"variegate": METHODS["variegate"]}, repeats=3, store=path)
+    assert stored(path) == 3
+    assert_same(small_comparison(store=path), small_comparison())
+    assert stored(path) == 6 * 3
+    # a method that changed under its name is not mixed up with the old one
+    changed = {**METHODS, "lowest": Correlated(level=0.01)}
+    assert_same(small_comparison(changed, store=path), small_comparison(changed))
+    assert stored(path) == 6 * 4
+
+
+# --- failing --------------------------------------------------------------------------------------------------------
+
+
+def test_method_that_raises_loses_nothing_else(tmp_path):
+    with pytest.warns(UserWarning, match=r"broken failed in \d of 6 repeats \(RuntimeError: no luck today\)"):
+        found = small_comparison({**METHODS, "broken": broken}, store=tmp_path / "run.db")
+    failed = found.failures
+    assert set(failed["method"]) == {"broken"}
+    assert 0 < len(failed) < 6
+    assert failed["error"].str.contains("comparison_methods.py").all(), "the traceback is kept"
+    rest = found.selections.query("method != 'broken'").reset_index(drop=True)
+    assert rest["positions"].tolist() == small_comparison().selections["positions"].tolist()
+    assert "broken" in found.summary().index
+
+
+def test_reference_that_raises():
+    class Never(Correlated):
+        def __call__(self, problem, size, rng):
+            raise RuntimeError("never")
+
+    with pytest.warns(UserWarning, match="failed in 6 of 6"):
+        found = small_comparison({**METHODS, "variegate": Never()})
+    assert len(found.failures) == 18
+    assert found.failures.query("method == 'any'")["error"].str.contains("'variegate', whose size").all()
+
+
+def test_preparation_that_raises():
+    def similarity(X):
+        raise RuntimeError("no similarity")
+
+    with pytest.warns(UserWarning, match="no similarity"):
+        found = small_comparison(similarity=similarity)
+    assert len(found.failures) == 18
+
+
+def test_failed_methods_are_tried_again(tmp_path, monkeypatch):
+    path = tmp_path / "run.db"
+    monkeypatch.setattr("comparison_methods.any_columns", any_columns)
+    with pytest.warns(UserWarning, match="failed"):
+        small_comparison(similarity=unlucky, store=path)
+    LUCK.append(True)
+    assert_same(small_comparison(similarity=unlucky, store=path), small_comparison(similarity=unlucky))
+    assert stored(path) == 18
+
+
+LUCK: list[bool] = []
+
+
+def unlucky(X):
+    if not LUCK:
+        raise RuntimeError("bad luck")
+    return X.T
+
+
+# --- the file -------------------------------------------------------------------------------------------------------
+
+
+def test_two_calls_are_not_mixed(tmp_path):
+    path = tmp_path / "run.db"
+    small_comparison(store=path)
+    with pytest.raises(StoreError, match=r"another call.*seed: 3 there, 4 here"):
+        small_comparison(store=path, random_state=4)
+    with pytest.raises(StoreError, match=r"another call.*test_size: 0.2 there, 0.3 here"):
+        small_comparison(store=path, test_size=0.3)
+    with pytest.raises(StoreError, match=r"another call.*X: "):
+        small_comparison(store=path, task="classification")
+    with pytest.raises(StoreError, match=r"reference: "):
+        small_comparison({**METHODS, "variegate": Correlated(0.2)}, store=path)
+    assert stored(path) == 18
+
+
+def test_corrupt_store_is_refused_and_left_alone(tmp_path):
+    path = tmp_path / "run.db"
+    small_comparison(store=path)
+    whole = path.read_bytes()
+    for damaged in (b"nonsense" * 1000, whole[: len(whole) // 2], whole[:4096] + bytes(len(whole) - 4096)):
+        path.write_bytes(damaged)
+        with pytest.raises(StoreError, match=r"run.db"):
+            small_comparison(store=path)
+        assert path.read_bytes() == damaged
+    path.write_bytes(b"")  # killed before the first word
+    assert_same(small_comparison(store=path), small_comparison())
+
+
+def test_somebody_elses_database_is_refused(tmp_path):
+    path = tmp_path / "other.db"
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE accounts (name TEXT)")
+    db.close()
+    with pytest.raises(StoreError, match="something else"):
+        small_comparison(store=path)
+    with pytest.raises(StoreError, match="folder that exists"):
+        small_comparison(store=tmp_path / "nowhere" / "run.db")
+
+
+def test_results_are_written_whole_or_not_at_all(tmp_path):
+    with Store(tmp_path / "run.db", {}) as store:
+        with pytest.raises(TypeError):
+            store.add({"a": 1, "b": object()})
+        assert store.results() == {}
+        store.add({"a": 1})
+        store.add({"a": 2})
+        assert store.results() == {"a": 2}
+
+
+# --- progress -------------------------------------------------------------------------------------------------------
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_bar_on_a_terminal_and_elsewhere(monkeypatch):
+    monkeypatch.setattr("variegate.estimators.progress.EVERY", 0.0)
+    terminal, file = Terminal(), io.StringIO()
+    for stream in (terminal, file):
+        with ProgressBar(4, stream=stream) as bar:
+            for _ in range(4):
+                bar.advance()
+    assert terminal.getvalue().count("\r") == 5  # each redrawn, and the last one left standing
+    assert "████████████░░░░░░░░░░░░ 2 of 4 done in 0:00, 0:00 left" in terminal.getvalue()
+    assert file.getvalue() == "variegate: 4 of 4 done in 0:00, 0:00 left\n"
+    assert clock(59.7) == "1:00"
+
+
+def test_progress_can_be_silenced(capsys):
+    small_comparison(repeats=1)
+    assert capsys.readouterr().err == ""
+    small_comparison(repeats=1, progress=True)
+    assert "1 of 1 done" in capsys.readouterr().err
