@@ -12,9 +12,10 @@ LAYERS = [
     {"inference"},
     {"predictions"},
     {"posterior"},
-    {"estimators", "baselines", "metrics"},
-    {"saving"},
+    {"estimators", "metrics"},
+    {"saving", "baselines"},
     {"plots"},
+    {"comparison"},
     {"report"},
     {"cli"},
 ]
