@@ -42,11 +42,10 @@ class KillsOnce:
         self.path = path
 
     def __call__(self, problem, size, rng):
-        try:
-            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL))
-        except FileExistsError:
-            return any_columns(problem, size, rng)
-        os.kill(os.getpid(), 9)
+        if not os.path.exists(self.path):
+            open(self.path, "x").close()
+            os.kill(os.getpid(), 9)
+        return any_columns(problem, size, rng)
 
 
 METHODS = {"variegate": Correlated(), "any": any_columns, "lowest": Correlated(level=0.0)}

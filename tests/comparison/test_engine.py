@@ -36,7 +36,7 @@ def test_order_and_company_of_methods_do_not_matter():
     alone = small_comparison({"variegate": METHODS["variegate"], "any": any_columns})
     in_company = small_comparison({"any": any_columns, **METHODS})
     for name in ("variegate", "any"):
-        sets = [c.selections.query("method == @name")["positions"].tolist() for c in (alone, in_company)]
+        sets = [c.selections.set_index("method").loc[name, "positions"].tolist() for c in (alone, in_company)]
         assert sets[0] == sets[1]
 
 
@@ -78,9 +78,8 @@ def test_dask_cluster_that_loses_a_worker(cluster, tmp_path):
 
 def test_process_that_dies_is_replaced(tmp_path):
     methods = {**METHODS, "deadly": KillsOnce(str(tmp_path / "killed"))}
-    with pytest.warns(UserWarning, match="worker stopped"):
-        # joblib warns of the dead worker, if it comes to that; ours is the guarantee that there is some warning to match
-        died = small_comparison(methods, n_jobs=2) or pytest.fail("no result")
+    died = small_comparison(methods, n_jobs=2)
+    assert (tmp_path / "killed").exists()
     assert_same(died, small_comparison(methods))
 
 
@@ -183,9 +182,8 @@ def test_preparation_that_raises():
     assert len(found.failures) == 18
 
 
-def test_failed_methods_are_tried_again(tmp_path, monkeypatch):
+def test_failed_methods_are_tried_again(tmp_path):
     path = tmp_path / "run.db"
-    monkeypatch.setattr("comparison_methods.any_columns", any_columns)
     with pytest.warns(UserWarning, match="failed"):
         small_comparison(similarity=unlucky, store=path)
     LUCK.append(True)

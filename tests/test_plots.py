@@ -1,0 +1,49 @@
+"""Pictures show the numbers that they are given."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from sklearn.feature_selection import SelectKBest, f_regression
+
+import variegate as vg
+from comparison_methods import small_comparison, small_problem
+from variegate import plots
+
+mpl.use("Agg")
+from matplotlib import pyplot as plt
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    plt.close("all")
+
+
+def test_boxes(rng):
+    samples = {"ours": rng.normal(size=9), "theirs": np.append(rng.normal(size=8), -np.inf)}
+    ax = plots.boxes(samples, "R2", highlighted="ours")
+    medians = [line.get_ydata()[0] for line in ax.lines if len(line.get_xdata()) == 2 and line.get_color() == "black"]
+    assert np.median(samples["ours"]) in medians
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["ours", "theirs"]
+    assert ax.get_ylabel() == "R2 (1 infinite values left out)"
+    ax.figure.canvas.draw()
+
+
+def test_tradeoff(rng):
+    clouds = {"ours": rng.normal(size=(9, 2)), "copies": np.full((9, 2), -np.inf)}
+    ax = plots.tradeoff(clouds, "log det", "AUC", highlighted="ours")
+    (drawn,) = ax.containers
+    np.testing.assert_allclose([drawn[0].get_xdata()[0], drawn[0].get_ydata()[0]], clouds["ours"].mean(axis=0))
+    assert "9 infinite values" in ax.get_xlabel()
+
+
+def test_from_results():
+    found = small_comparison()
+    _, given = plt.subplots()
+    assert found.plot_boxes(ax=given) is given
+    assert given.get_ylabel() == "R2"
+    assert found.plot_tradeoff().get_ylabel() == "R2"
+    X, y = small_problem()
+    bars = vg.stability_selection(SelectKBest(f_regression, k=3), X, y, 5, progress=False).plot(n=4)
+    assert len(bars.patches) == 4
+    assert bars.get_yticklabels()[0].get_text() in ("gene 0", "gene 5")
