@@ -30,7 +30,7 @@ def any_columns(problem, size, rng):
 
 
 def broken(problem, size, rng):
-    if rng.random() < 0.5:
+    if rng.random() < 0.65:
         raise RuntimeError("no luck today")
     return any_columns(problem, size, rng)
 

@@ -1,6 +1,7 @@
 """What users hand in: a table and an outcome of any type, and what tells two calls apart."""
 
 import hashlib
+from pickle import PicklingError
 from typing import Any, Literal, NamedTuple, get_args
 
 import joblib
@@ -75,4 +76,8 @@ def described(given: Any) -> str:
             digest = hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()[:16]
             return f"{array.dtype} {array.shape} {digest}"
         given = array.astype(str).tolist()
-    return f"{type(given).__qualname__} {joblib.hash(given)}"
+    kind = f"{type(given).__module__}.{type(given).__qualname__}"
+    try:
+        return f"{kind} {joblib.hash(given)}"
+    except PicklingError:  # of a class inside a function: known by its name, like the function
+        return kind
