@@ -43,7 +43,10 @@ def tradeoff(
         x, y = cloud.mean(axis=0)
         error = cloud.std(axis=0, ddof=1) / np.sqrt(len(cloud)) if len(cloud) > 1 else np.zeros(2)
         colour = OURS if name == highlighted else OTHERS
-        ax.errorbar(x, y, xerr=error[0], yerr=error[1], fmt=MARKERS[i % len(MARKERS)], color=colour, ms=7, label=name)
+        ax.errorbar(
+            x, y, xerr=error[0], yerr=error[1], fmt=MARKERS[i % len(MARKERS)], color=colour, ms=7, label=name,
+            zorder=3 if name == highlighted else 2,
+        )  # fmt: skip
     ax.set(xlabel=_with_lost(x_label, lost), ylabel=y_label)
     ax.legend(frameon=False, bbox_to_anchor=(1.0, 1.0), loc="upper left")
     ax.spines[["top", "right"]].set_visible(False)
