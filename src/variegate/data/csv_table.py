@@ -13,26 +13,27 @@ from pathlib import Path
 import pandas as pd
 
 from .errors import UnreadableInput
-from .text import find_delimiter, first_line, read_text, records, shortened
+from .text import find_delimiter, first_record, line_of, open_quote, read_text, records, shortened
 
 MISSING = ["", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "?"]
 
 
 @dataclass(frozen=True)
 class TextTable:
-    """The text of a delimited file, its column names, and the line on which the header ends."""
+    """The text of a delimited file, its column names, and how many lines pandas has to skip.
+
+    Those are the header and the blank lines above it; a line break inside a quoted name begins no new line.
+    """
 
     path: Path
     text: str
     delimiter: str
     columns: tuple[str, ...]
-    header_line: int
+    skip: int
 
     def line_of(self, row: int) -> int:
         """Return the line, from 1, of a row below the header, from 0."""
-        found = records(self.path, self.text, self.delimiter)
-        next(found)
-        return next((record.line for i, record in enumerate(found) if i == row), self.header_line + 1 + row)
+        return line_of(self.path, self.text, self.delimiter, row + 1)
 
 
 def open_text_table(path: str | Path, delimiter: str | None = None) -> TextTable:
@@ -42,7 +43,7 @@ def open_text_table(path: str | Path, delimiter: str | None = None) -> TextTable
     which is then "".
     """
     text = _below_comments(read_text(path))
-    line = first_line(text)
+    line = first_record(text)
     delimiter = delimiter or find_delimiter(path, line)
     lines = records(path, text, delimiter)
     header, below = next(lines, None), next(lines, None)
@@ -57,7 +58,8 @@ def open_text_table(path: str | Path, delimiter: str | None = None) -> TextTable
             f"'{shortened(line)}'; give another delimiter="
         )
     check_names(columns, str(path), "columns")
-    return TextTable(Path(path), text, delimiter, tuple(columns), header.line)
+    skip = header.line - sum(cell.count("\n") for cell in header.cells)
+    return TextTable(Path(path), text, delimiter, tuple(columns), skip)
 
 
 def parse_text_table(table: TextTable, text_columns: Sequence[int] = (0,)) -> pd.DataFrame:
@@ -74,8 +76,7 @@ def parse_text_table(table: TextTable, text_columns: Sequence[int] = (0,)) -> pd
                 header=None,
                 names=range(len(table.columns)),
                 index_col=False,
-                # pandas counts records, so a line break inside a quoted name is no line to skip
-                skiprows=table.header_line - sum(name.count("\n") for name in table.columns),
+                skiprows=table.skip,
                 keep_default_na=False,
                 na_values=MISSING,
                 converters=dict.fromkeys(text_columns, str.strip),
@@ -140,8 +141,7 @@ def _check_widths(table: TextTable) -> None:
 
 def _complaint(table: TextTable, complaint: str) -> str:
     """Turn pandas' complaint into one that names the line."""
-    found = re.search(r"EOF inside string starting at row (\d+)", complaint)
-    if found:
-        return f"{table.path}, row {int(found[1]) + 1}: a quote is opened and never closed; remove or close it"
+    if "EOF inside string" in complaint:
+        return open_quote(table.path, table.text, table.delimiter)
     _check_widths(table)
     return f"{table.path}: not a readable table ({shortened(complaint, 120)})"

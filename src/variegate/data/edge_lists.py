@@ -5,22 +5,27 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
 import pandas as pd
 
-from .columns import check_filled, pick_columns, text_width
+from .columns import check_filled, pick_columns
+from .csv_table import MISSING
 from .errors import DataWarning, UnreadableInput
 from .network import Network, network_from_edges, one_spelling
-from .text import find_delimiter, first_line, read_text, records, shortened, without_comments
+from .text import find_delimiter, first_record, read_text, records, shortened, without_comments
 
-# "source", "target", "gene_a", "Node 1", "protein2", "entrez_id_b", "from", "to"
+# "source", "target", "gene_a", "Node 1", "protein2", "entrez_id_b", "preferredName_A", "from", "to"
 _HEADER_CELL = re.compile(
-    r"(source|target|from|to|start|end|head|tail"
-    r"|(node|gene|protein|interactor|symbol|entrez|id|name|vertex|item|feature)s?"
+    r"(source|target|from|to|start|end|head|tail|src|dst|tf|regulator|ligand|receptor|bait|prey|partner"
+    r"|(preferred|official|hgnc|string|uni|ref)?[ _.]?"
+    r"(node|gene|protein|prot|interactor|participant|partner|symbol|entrez|ensembl|id|name|vertex|item|feature)s?"
     r"([ _.]?(id|name|symbol))?[ _.]?([12abxyij]|source|target|from|to)?)",
     re.IGNORECASE,
 )
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_ROWS_FOR_HEADER = 1000
 
 
 def read_edges(
@@ -38,30 +43,33 @@ def read_edges(
     path : CSV, TSV or space-separated text, possibly gzipped; lines that begin with '#' are comments
     columns : which two columns hold the ends (names in the header, or positions from 0); None: the first two
     delimiter : None: found in the first line
-    header : whether the first line is one; None: yes if it reads like one ("source", "gene_a", …), or if the
-        names below it are all numbers and its own are not
+    header : whether the first line is one; None: yes if it reads like one ("source", "gene_a", …), or if all
+        names (or another column, such as weights) are numbers below it and not in it; where neither name
+        occurs again although others do, the line is read as an edge, and a warning asks
     ignore_case : True merges nodes whose names differ in upper and lower case only; otherwise such nodes
         stay apart (in some organisms they are different genes) and a warning counts them
 
     Duplicates and both directions count once, self-loops not at all.
     """
     text = without_comments(read_text(path))
-    line = first_line(text)
+    line = first_record(text)
     if not line:
         raise UnreadableInput(f"{path}: expected edges, got only comments and blank lines")
     delimiter = delimiter or find_delimiter(path, line)
-    if text_width(text, delimiter) < 2:
+    top = [cell.strip() for cell in next(records(path, text, delimiter)).cells]
+    if len(top) < 2:
         raise UnreadableInput(
             f"{path}: expected at least two columns, but with the delimiter {delimiter!r} the "
-            "first line has one: "
-            f"'{shortened(line)}'; give another delimiter="
+            f"first line has one: '{shortened(line)}'; give another delimiter="
         )
-    top = [cell.strip() for cell in next(records(path, text, delimiter)).cells]
     positions = _positions(path, top, columns)
     frame = pick_columns(path, text, delimiter, positions)
     check_filled(path, frame, text, delimiter)
-    if header or (header is None and (_by_name(columns) or _reads_like_header(frame))):
-        frame = frame.iloc[1:]
+    if header is None:
+        header = _by_name(columns) or _reads_like_header(frame) or _heads_numbers(path, text, delimiter, positions)
+        if not header:
+            _ask_about_header(path, frame)
+    frame = frame.iloc[1:] if header else frame
     if not len(frame):
         raise UnreadableInput(f"{path}: expected edges, got a header and nothing below it")
     return _network(path, frame, ignore_case)
@@ -73,8 +81,8 @@ def _by_name(columns: Sequence[str] | Sequence[int] | None) -> bool:
 
 def _positions(path: str | Path, top: list[str], columns: Sequence[str] | Sequence[int] | None) -> list[int]:
     wanted: list[str | int] = [0, 1] if columns is None else [*columns]
-    if len(wanted) != 2:
-        raise ValueError(f"expected columns= with the two that hold the ends of an edge, got {wanted}")
+    if isinstance(columns, str) or len(wanted) != 2:
+        raise ValueError(f"expected columns= with the two that hold the ends of an edge, got {columns!r}")
     positions = []
     for column in wanted:
         if isinstance(column, str) and column not in top:
@@ -92,6 +100,31 @@ def _reads_like_header(frame: pd.DataFrame) -> bool:
         return True
     numeric = [rest[column].str.fullmatch(r"\d+").all() for column in frame.columns]
     return len(rest) > 0 and all(numeric) and not any(cell.isdigit() for cell in top)
+
+
+def _heads_numbers(path: str | Path, text: str, delimiter: str, ends: Sequence[int]) -> bool:
+    """Tell whether a column beside the two ends has numbers below a word, as "weight" above 0.5."""
+    top, *rest = (record.cells for record in islice(records(path, text, delimiter), _ROWS_FOR_HEADER))
+    for j in [j for j in range(len(top)) if j not in ends]:
+        cells = [row[j].strip() for row in rest if j < len(row)]
+        present = [cell for cell in cells if cell not in MISSING]
+        if present and all(map(_NUMBER.fullmatch, present)) and not _NUMBER.fullmatch(top[j].strip()):
+            return top[j].strip() not in MISSING
+    return False
+
+
+def _ask_about_header(path: str | Path, frame: pd.DataFrame) -> None:
+    """Warn about a first line that may be a header of unknown words: both names are alone among names that recur."""
+    names = pd.concat([frame.iloc[1:, 0], frame.iloc[1:, 1]]).str.casefold()
+    top = frame.iloc[0].tolist()
+    alone = not names.isin([cell.casefold() for cell in top]).any()
+    if alone and top[0] != top[1] and names.duplicated().any():
+        warnings.warn(
+            f"{path}: the first line, '{shortened(' '.join(top))}', is read as an edge, but neither name occurs again; "
+            "give header=True if it is a header, header=False if not",
+            DataWarning,
+            stacklevel=3,
+        )
 
 
 def _network(path: str | Path, frame: pd.DataFrame, ignore_case: bool) -> Network:

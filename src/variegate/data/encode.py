@@ -18,6 +18,7 @@ from .frames import RawTable
 from .text import shortened
 
 _MOST_CATEGORIES = 50
+_NOT_ONE_NUMBER = (list, tuple, set, frozenset, dict, np.ndarray, pd.Series, complex, np.complexfloating)
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 
 
@@ -39,6 +40,7 @@ def to_numeric(raw: RawTable, categorical: Collection[str] = ()) -> pd.DataFrame
     done = {}
     for name in [n for n, kind in zip(raw.frame.columns, raw.frame.dtypes, strict=True) if _needs_work(kind)]:
         cells = raw.frame[name]
+        check_scalar(raw, name, cells)
         done[name] = _text(cells) if name in categorical else _number_or_text(raw, name, cells)
     for name in [n for n in categorical if n in raw.frame.columns and n not in done]:
         done[name] = _text(raw.frame[name])
@@ -72,6 +74,23 @@ def one_hot(frame: pd.DataFrame, where: str, categorical: Collection[str] = ()) 
         raise UnreadableInput(f"{where}: two features are called {name!r} after encoding; rename one of the columns")
     X = np.hstack(pieces) if len(pieces) != 1 else pieces[0]
     return Encoded(np.ascontiguousarray(X), tuple(features), tuple(groups))
+
+
+def place(raw: RawTable, row: int) -> str:
+    """Return where a row is, as an error message says it: file and line, or table and sample."""
+    if raw.line_of is not None:
+        return f"{raw.where}, line {raw.line_of(row)}"
+    return f"{raw.where}, row {row + 1}" if raw.ids is None else f"{raw.where}, sample '{shortened(raw.ids[row])}'"
+
+
+def check_scalar(raw: RawTable, name: str, cells: pd.Series) -> None:
+    """Refuse a column whose cells are lists, arrays, dictionaries or complex numbers."""
+    for row, cell in enumerate(cells.array if _needs_work(cells.dtype) else ()):
+        if isinstance(cell, _NOT_ONE_NUMBER):
+            raise UnreadableInput(
+                f"{place(raw, row)}, column '{shortened(name)}': expected a number or a word in each cell, got "
+                f"{type(cell).__name__}; make columns of its parts, or drop it"
+            )
 
 
 def missing_counts(frame: pd.DataFrame) -> dict[str, int]:
@@ -115,12 +134,8 @@ def _number_or_text(raw: RawTable, name: str, cells: pd.Series) -> pd.Series:
         )
     if 2 * int((present & ~wrong).sum()) < int(present.sum()):
         return text
-    if raw.line_of is not None:
-        place = f", line {raw.line_of(row)}"
-    else:
-        place = f", row {row + 1}" if raw.ids is None else f", sample '{shortened(raw.ids[row])}'"
     raise UnreadableInput(
-        f"{raw.where}{place}, column '{shortened(name)}': expected a number, got "
+        f"{place(raw, row)}, column '{shortened(name)}': expected a number, got "
         f"'{shortened(text.iloc[row])}' "
         f"({int(wrong.sum())} such cells); correct it, leave it blank if missing, or list the "
         "column as categorical"

@@ -7,7 +7,8 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ _OTHER_FORMATS = {
 }
 _BLANK_LINE = re.compile(r"^[ \t]+$", re.MULTILINE)
 _DELIMITERS = "\t,; |"
+_LONGEST_HEADER = 1000  # lines
 csv.field_size_limit(2**31 - 1)  # annotation columns can exceed the default of 128 kB
 
 
@@ -84,7 +86,8 @@ def find_delimiter(path: str | Path, line: str) -> str:
     '\t'
     """
     for delimiter in _DELIMITERS:
-        if len(next(csv.reader([line.strip(" ")], delimiter=delimiter), [])) > 1:
+        cells = next(csv.reader(io.StringIO(line.strip(" "), newline=""), delimiter=delimiter, skipinitialspace=True), [])
+        if len(cells) > 1:
             return delimiter
     raise UnreadableInput(
         f"{path}: expected columns separated by tabs, commas, semicolons, spaces or bars, but the "
@@ -93,9 +96,10 @@ def find_delimiter(path: str | Path, line: str) -> str:
     )
 
 
-def records(path: str | Path, text: str, delimiter: str) -> Iterator[Record]:
-    """Yield the records of delimited text, quoted fields resolved, blank lines skipped."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=delimiter == " ")
+def records(path: str | Path, text: str, delimiter: str, quoted: bool = True) -> Iterator[Record]:
+    """Yield the records of delimited text, blank lines skipped, quoted fields resolved (or quotes as characters)."""
+    quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, quoting=quoting)
     while True:
         try:
             cells = next(reader)
@@ -103,15 +107,41 @@ def records(path: str | Path, text: str, delimiter: str) -> Iterator[Record]:
             return
         except csv.Error as error:
             raise UnreadableInput(f"{path}, line {reader.line_num}: not a readable record ({error})") from None
-        if len(cells) > 1 or (cells and cells[0].strip()):
+        if cells:
             yield Record(reader.line_num, cells)
 
 
-def without_comments(text: str) -> str:
-    """Blank the lines that begin with '#', so that line numbers stay right."""
-    if "#" not in text:
+def open_quote(path: str | Path, text: str, delimiter: str) -> str:
+    """Return the message for text whose last quote is never closed: it names the line that opens it."""
+    line, before = 1, 0
+    for record in records(path, text, delimiter):
+        line, before = before + 1, record.line
+    return f"{path}, line {line}: a quote is opened and never closed; remove or close it"
+
+
+def without_comments(text: str, is_header: Callable[[str], bool] = lambda line: False) -> str:
+    """Blank the lines that begin with '#' and are no header, so that line numbers stay right."""
+    if not text.startswith("#") and "\n#" not in text:
         return text
-    return "\n".join("" if line.startswith("#") else line for line in text.split("\n"))
+    lines = text.split("\n")
+    return "\n".join("" if line.startswith("#") and not is_header(line) else line for line in lines)
+
+
+def line_of(path: str | Path, text: str, delimiter: str, row: int, quoted: bool = True) -> int:
+    """Return the line, from 1, on which a record, from 0, ends."""
+    found = islice(records(path, text, delimiter, quoted), row, None)
+    return next((record.line for record in found), row + 1)
+
+
+def first_record(text: str) -> str:
+    """Return the first line that is not blank, and with it those that a quote in it runs on to."""
+    line = first_line(text)
+    whole, lines = line, io.StringIO(text[text.index(line) + len(line) + 1 :]) if line.count('"') % 2 else ()
+    for more in islice(lines, _LONGEST_HEADER):
+        whole += "\n" + more.rstrip("\n")
+        if more.count('"') % 2:
+            return whole
+    return line
 
 
 def first_line(text: str) -> str:
