@@ -100,6 +100,25 @@ def test_biogrid(tmp_path, header, extra, end):
     assert by_id.locate(["TP53"]).tolist() == [2]
 
 
+COMMENTS = "# downloaded today\n#by \"me\n\n#\n"
+
+
+@pytest.mark.parametrize("reader", [read_biogrid, read_network])
+def test_comments_around_biogrid(tmp_path, reader):
+    path = write(tmp_path, "b.txt", COMMENTS + "\n".join([TAB2, *ROWS[:3], "# half way", *ROWS[3:], "#end"]))
+    assert edges_of(reader(path)) == {("MDM2", "TP53"), ("APP", "MDM2")}
+
+
+def test_biogrid_rows_that_are_short_or_divided_otherwise(tmp_path):
+    for wrong in ("\t".join(ROWS[1].split("\t")[:9]), ROWS[1].replace("\t", ","), ROWS[1].replace("\t", "    "), "x"):
+        path = write(tmp_path, "b.txt", COMMENTS + "\n".join([TAB2, ROWS[0], "", wrong, ROWS[2]]))
+        with pytest.raises(UnreadableInput, match=r"b.txt, line 8: expected something in column \d+, got .*; delete or"):
+            read_biogrid(path)
+    long = write(tmp_path, "b.txt", "\n".join([TAB2, ROWS[0], ROWS[0] + "\tmore"]))
+    with pytest.raises(UnreadableInput, match=r"line 3: expected 24 columns as in the first line, got 25"):
+        read_biogrid(long)
+
+
 def test_biogrid_saved_by_a_spreadsheet(tmp_path):
     quoted = "\n".join("\t".join(f'"{cell}"' for cell in line.replace('"', "").split("\t")) for line in [TAB2, *ROWS])
     network = read_biogrid(write(tmp_path, "b.tsv", quoted))
@@ -152,6 +171,23 @@ def test_string(tmp_path):
     assert read_string(links, min_score=0).n_edges == 3
 
 
+@pytest.mark.parametrize("reader", [read_string, read_network])
+def test_comments_around_string(tmp_path, reader):
+    text = COMMENTS + "#" + LINKS.replace("\n9606.ENSP2", "\n# comment\n9606.ENSP2", 1) + "# end\n"
+    aliases = write(tmp_path, "a.txt", COMMENTS + ALIASES + "# end\n")
+    network = reader(write(tmp_path, "l.txt", text), aliases=aliases)
+    assert edges_of(network) == {("9606.ENSP1", "9606.ENSP2"), ("9606.ENSP3", "9606.ENSP4")}
+    assert network.locate(["TP53"]).tolist() == [0]
+
+
+def test_short_lines_of_aliases_are_named(tmp_path):
+    links = write(tmp_path, "l.txt", LINKS)
+    for wrong in ("9606.ENSP2 MDM2 x", "9606.ENSP2\tMDM2"):
+        with pytest.raises(UnreadableInput, match="a.txt, line 4: expected something in column 3"):
+            read_string(links, write(tmp_path, "a.txt", ALIASES.replace("9606.ENSP2\tMDM2\tx", wrong)))
+    assert read_string(links, write(tmp_path, "a.txt", ALIASES.replace("\tMDM2", "\t"))).locate(["TP53"]) == [0]
+
+
 def test_string_detailed_links_have_the_score_elsewhere(tmp_path):
     text = "protein1 protein2 neighborhood fusion combined_score\n1.A 1.B 999 0 500\n1.A 1.C 999 0 100\n"
     assert read_string(write(tmp_path, "l.txt", text)).names == ("1.A", "1.B")
@@ -161,7 +197,8 @@ def test_string_detailed_links_have_the_score_elsewhere(tmp_path):
     ("text", "message"),
     [
         (LINKS.replace("399", "abc"), "line 4: expected a number as combined_score, got 'abc'"),
-        (LINKS.replace(" 399", ""), "line 4"),
+        ("\n\n" + LINKS.replace("9606.ENSP2 9606.ENSP3 399", "\n#\n1.A 1.B abc"), "line 8: expected a number"),
+        (LINKS.replace(" 399", ""), "line 4: expected something in column 3, got '9606.ENSP2 9606.ENSP3'"),
         (LINKS.replace("combined_score", "weight"), "combined_score"),
         ("protein1 protein2 combined_score\nA B 3", "at least 400, found none"),
     ],
@@ -213,6 +250,30 @@ def test_edge_list_headers_are_guessed_or_given(tmp_path):
     assert edges_of(read_edges(wide, columns=[1, 2], header=True)) == {("a", "b"), ("b", "c")}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "InteractorA\tInteractorB\na\tb\nb\tc\n",
+        "preferredName_A,preferredName_B\na,b\nb,c\n",
+        "TF,target\na,b\nb,c\n",
+        "left,right,weight\na,b,0.5\nb,c,1e-3\n",
+        "left,right,note,weight\na,b,p,\nb,c,q,NA\nb,a,q,7\n",
+        '"so\nurce","tar\nget",w\na,b,1\nb,c,2\n',
+    ],
+)
+def test_headers_are_no_edges(tmp_path, text):
+    assert edges_of(read_edges(write(tmp_path, "e.csv", text))) == {("a", "b"), ("b", "c")}
+
+
+def test_lines_that_may_be_headers_are_asked_about(tmp_path):
+    path = write(tmp_path, "e.csv", "left,right\na,b\nb,c\n")
+    with pytest.warns(DataWarning, match=r"first line, 'left right', is read as an edge.* header=True if .* header=False"):
+        assert read_edges(path).n_edges == 3
+    assert (read_edges(path, header=True).n_edges, read_edges(path, header=False).n_edges) == (2, 3)
+    for plain in ("a,b\nc,d\n", "a,b\nB,c\n", "a,b\nb,c\nc,d\n", "a,a\nb,c\nc,b\n", "a,b,0.5\nb,c,0.1\n"):
+        read_edges(write(tmp_path, "p.csv", plain), ignore_case=True)  # a warning would be an error
+
+
 def test_names_that_differ_in_case_only(tmp_path):
     path = write(tmp_path, "e.csv", "Tp53,MDM2\nTP53,APP\nmdm2,APP\n")
     with pytest.warns(DataWarning, match=r"4 names differ .* \(e.g. Tp53 and TP53\)"):
@@ -238,7 +299,9 @@ BAD_FILES = {
     "parquet": (b"PAR1abcdef", "Parquet"),
     "truncated gzip": (gzip.compress(b"a,b\n" * 1000)[:-12], "cut short or damaged"),
     "damaged gzip": (b"\x1f\x8bnonsense", "cut short or damaged"),
-    "open quote": (b'a,b\n"c,d\ne,f\n', "quote|line"),
+    "open quote": (b'a,b\n\nc,d\n"c,d\ne,f\n', "line 4: a quote is opened"),
+    "open quote in the first line": (b'a,"b\n' * 3, "line 3: a quote is opened|line 1"),
+    "long line": (b'a,b\n"x\ny",b\n\nb,c,d\n', "line 5: expected 2 columns as in the first line, got 3"),
 }
 
 
@@ -260,8 +323,9 @@ def test_wrong_delimiter_and_columns(tmp_path):
         read_edges(path, columns=["x", "b"])
     with pytest.raises(UnreadableInput, match="column number 7"):
         read_edges(path, columns=[0, 7])
-    with pytest.raises(ValueError, match="the two that hold"):
-        read_edges(path, columns=[0])
+    for wrong in ([0], "ab"):
+        with pytest.raises(ValueError, match="the two that hold"):
+            read_edges(path, columns=wrong)
     with pytest.raises(UnreadableInput, match="found none; check the path"):
         read_edges(tmp_path / "absent.csv")
     with pytest.raises(UnreadableInput, match="cannot be opened"):

@@ -24,16 +24,15 @@ def pick_columns(
     official exports are not quoted but may hold stray quotes, spreadsheets quote what they save.
     """
     width = text_width(path, text, delimiter, quoted)
+    head = delimiter.join(map(str, range(width + 1))) + "\n"  # one column more, to see lines that are too long
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # pandas warns where it would drop cells
         try:
             frame = pd.read_csv(
-                io.BytesIO(text.encode()),
+                io.BytesIO((head + text).encode()),
                 sep=delimiter,
-                header=None,
-                names=range(width),
                 index_col=False,
-                usecols=sorted(set(columns)),
+                usecols=sorted({*columns, width}),
                 dtype=str,
                 na_filter=False,
                 skipinitialspace=True,
@@ -46,6 +45,9 @@ def pick_columns(
             ValueError,
         ) as error:
             raise UnreadableInput(_parser_message(path, text, delimiter, quoted, str(error))) from None
+    frame.columns = frame.columns.astype(int)
+    if frame.pop(width).fillna("").any():
+        raise UnreadableInput(_parser_message(path, text, delimiter, quoted, "long lines"))
     for column in frame.columns:
         codes, words = pd.factorize(frame[column].fillna(""))  # few names, many cells
         tidy = [word.strip() if quoted else word.strip().strip('"') for word in words]
@@ -68,7 +70,9 @@ def check_filled(path: str | Path, frame: pd.DataFrame, text: str, delimiter: st
     column = 1 + int(frame.columns[(frame.iloc[row] == "").to_numpy().argmax()])
     line = line_of(path, text, delimiter, row, quoted)
     got = shortened(text.split("\n")[line - 1])
-    way_out = "; delete or complete the line" + (", or give delimiter=" if quoted else f" (columns end at {delimiter!r})")
+    way_out = "; delete or complete the line" + (
+        ", or give delimiter=" if quoted else f" (columns end at {delimiter!r})"
+    )
     raise UnreadableInput(f"{path}, line {line}: expected something in column {column}, got '{got}'{way_out}")
 
 

@@ -120,8 +120,8 @@ def _ask_about_header(path: str | Path, frame: pd.DataFrame) -> None:
     alone = not names.isin([cell.casefold() for cell in top]).any()
     if alone and top[0] != top[1] and names.duplicated().any():
         warnings.warn(
-            f"{path}: the first line, '{shortened(' '.join(top))}', is read as an edge, but neither name occurs again; "
-            "give header=True if it is a header, header=False if not",
+            f"{path}: the first line, '{shortened(' '.join(top))}', is read as an edge, but neither name "
+            "occurs again; give header=True if it is a header, header=False if not",
             DataWarning,
             stacklevel=3,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import date, time, timedelta
 from itertools import pairwise
 from typing import Any
 
@@ -18,7 +19,8 @@ from .frames import RawTable
 from .text import shortened
 
 _MOST_CATEGORIES = 50
-_NOT_ONE_NUMBER = (list, tuple, set, frozenset, dict, np.ndarray, pd.Series, complex, np.complexfloating)
+_SEVERAL = (list, tuple, set, frozenset, dict, np.ndarray, pd.Series, complex, np.complexfloating)
+_DATES = (date, time, timedelta, pd.Period)
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 
 
@@ -84,12 +86,12 @@ def place(raw: RawTable, row: int) -> str:
 
 
 def check_scalar(raw: RawTable, name: str, cells: pd.Series) -> None:
-    """Refuse a column whose cells are lists, arrays, dictionaries or complex numbers."""
+    """Refuse a column whose cells are lists, arrays, dictionaries, complex numbers or dates."""
     for row, cell in enumerate(cells.array if _needs_work(cells.dtype) else ()):
-        if isinstance(cell, _NOT_ONE_NUMBER):
+        if isinstance(cell, _SEVERAL + _DATES) and cell is not pd.NaT:
             raise UnreadableInput(
                 f"{place(raw, row)}, column '{shortened(name)}': expected a number or a word in each cell, got "
-                f"{type(cell).__name__}; make columns of its parts, or drop it"
+                f"{type(cell).__name__}; make numbers of it, or drop it"
             )
 
 
@@ -118,8 +120,6 @@ def _needs_work(kind: Any) -> bool:
 
 
 def _number_or_text(raw: RawTable, name: str, cells: pd.Series) -> pd.Series:
-    if str(cells.dtype).startswith(("datetime", "timedelta", "period")):
-        raise UnreadableInput(f"{raw.where}, column '{name}': expected numbers or categories, got dates; drop it")
     text = _text(cells)
     numbers = pd.to_numeric(text, errors="coerce").astype(float)
     present = text.notna()

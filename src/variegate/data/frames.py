@@ -19,6 +19,7 @@ from .text import read_bytes
 
 _FEATURE_KEYS = ("features", "feature_names", "columns", "symbols", "genes", "names")
 _SAMPLE_KEYS = ("samples", "sample_ids", "ids", "index")
+_VAGUE_KEYS = ("names", "index")  # may be something else, if their length does not fit
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def _to_numpy(column: Any) -> Any:
         if column.null_count() == 0:
             return column.to_numpy()
         return np.array([np.nan if v is None else float(v) for v in column.to_list()])
-    return np.array([None if v is None else v for v in column.to_list()], dtype=object)
+    return pd.Series(column.to_list(), dtype=object).to_numpy()  # numpy would make a table of lists of one length
 
 
 def _from_parquet(path: str | Path) -> RawTable:
@@ -137,10 +138,12 @@ def _labels(
     """Return the names along an axis of X and take them out of the arrays, or None if there are none."""
     present = [key for key in keys if key in arrays and arrays[key].ndim == 1]
     found = next((key for key in present if len(arrays[key]) == shape[axis]), None)
-    if present and found is None:
+    wrong = [key for key in present if key not in _VAGUE_KEYS]
+    if wrong and found is None:
         raise UnreadableInput(
-            f"{path}: expected a name in '{present[0]}' for each of the {shape[axis]} {('rows', 'columns')[axis]} of X "
-            f"{shape}, got {len(arrays[present[0]])}; correct it, or turn X by the option samples="
+            f"{path}: expected a name in '{wrong[0]}' for each of the {shape[axis]} "
+            f"{('rows', 'columns')[axis]} of X {shape}, got {len(arrays[wrong[0]])}; correct it, or "
+            "turn X by the option samples="
         )
     return [str(value) for value in arrays.pop(found)] if found else None
 

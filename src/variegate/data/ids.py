@@ -22,7 +22,7 @@ _ID_NAME = re.compile(
 )
 
 
-def with_ids(raw: RawTable, id_column: str | None, features: Collection[str]) -> RawTable:
+def with_ids(raw: RawTable, id_column: str | None, features: Collection[str | None]) -> RawTable:
     """Take the ids out of the columns: the given one, or the first if it looks like ids and is no known feature.
 
     A column that only looks like ids has to differ in every row; one that was named by the caller, or an index,
@@ -67,7 +67,7 @@ def _check_different(raw: RawTable, column: str) -> None:
     rows = [int(i) for i in repeated.index[repeated == repeated.iloc[0]][:3]]
     places = [str(i + 1 if raw.line_of is None else raw.line_of(i)) for i in rows]
     raise UnreadableInput(
-        f"{raw.where}, column '{column}': expected sample ids that differ in every row, but "
+        f"{raw.where}, column '{shortened(column)}': expected sample ids that differ in every row, but "
         f"'{shortened(repeated.iloc[0])}' stands in {'rows' if raw.line_of is None else 'lines'} {', '.join(places)} "
         f"({repeated.nunique()} such ids); leave the column out by drop=[{column!r}], or say id_column={column!r} "
         "if samples were measured repeatedly; as a feature it needs another name"
@@ -86,12 +86,12 @@ def _warn_repeated(raw: RawTable) -> None:
         )
 
 
-def _warn_ids_as_features(raw: RawTable, features: Collection[str]) -> None:
+def _warn_ids_as_features(raw: RawTable, features: Collection[str | None]) -> None:
     for name in raw.frame.columns:
         if name not in features and _ID_NAME.fullmatch(name) and not _is_indicator(raw.frame[name]):
             warnings.warn(
-                f"{raw.where}: the column '{name}' reads like ids, but is used as a feature; give id_column={name!r} "
-                f"or drop=[{name!r}]",
+                f"{raw.where}: the column '{shortened(name)}' reads like ids, but is used as a feature; "
+                f"give id_column={name!r} or drop=[{name!r}]",
                 DataWarning,
                 stacklevel=4,
             )

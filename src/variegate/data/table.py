@@ -100,7 +100,7 @@ def read_table(
         raw = _without(raw, [name for name in drop if name not in beside])
     else:
         raw = with_ids(_without(raw, drop), id_column, {outcome, *categorical})
-    _check_known(raw, categorical, (outcome, id_column))
+    _check_exist(raw, categorical, "categorical columns", (outcome, id_column))
     second = None if outcome_table is None else second_table(outcome_table, outcome_id, delimiter)
     parts = with_outcome(raw, outcome, second)
     if 0 in parts.raw.frame.shape:
@@ -143,7 +143,7 @@ def _resolve_missing(
     if policy == "error" and (counts or no_outcome.any()):
         if no_outcome.any():
             counts = {f"{y.name} (outcome)" if y is not None else "outcome": int(no_outcome.sum()), **counts}
-        named = ", ".join(f"{name} ({count})" for name, count in list(counts.items())[:5])
+        named = ", ".join(f"{shortened(name)} ({count})" for name, count in list(counts.items())[:5])
         more = f" and {len(counts) - 5} more columns" if len(counts) > 5 else ""
         raise UnreadableInput(
             f"{where}: expected no missing values, got some in {named}{more}; choose missing='drop_samples', "
@@ -181,24 +181,22 @@ def _several(names: str | Collection[str]) -> list[str]:
 
 
 def _without(raw: RawTable, drop: Collection[str]) -> RawTable:
-    unknown = [name for name in drop if name not in raw.frame.columns]
-    if unknown:
-        raise UnreadableInput(f"{raw.where}: expected the columns to drop to exist, but {unknown[:3]} do not; the columns are {list(raw.frame.columns[:8])}")
+    _check_exist(raw, drop, "columns to drop")
     return replace(raw, frame=raw.frame.drop(columns=list(drop))) if drop else raw
 
 
-def _check_known(raw: RawTable, categorical: Collection[str], others: Collection[str | None]) -> None:
-    unknown = [name for name in categorical if name not in raw.frame.columns and name not in others]
+def _check_exist(raw: RawTable, names: Collection[str], what: str, others: Collection[str | None] = ()) -> None:
+    unknown = [name for name in names if name not in raw.frame.columns and name not in others]
     if unknown:
         raise UnreadableInput(
-            f"{raw.where}: expected the categorical columns to exist, but {unknown[:3]} do not; the columns are "
+            f"{raw.where}: expected the {what} to exist, but {unknown[:3]} do not; the columns are "
             f"{list(raw.frame.columns[:8])}"
         )
 
 
 def _check_finite(raw: RawTable) -> None:
     numbers = raw.frame.select_dtypes("number")
-    infinite = np.isinf(numbers.to_numpy(np.float64)) if numbers.size else np.zeros((0, 0), dtype=bool)
+    infinite = np.isinf(numbers.to_numpy()) if numbers.size else np.zeros((0, 0), dtype=bool)
     if infinite.any():
         row, column = np.argwhere(infinite)[0]
         raise UnreadableInput(

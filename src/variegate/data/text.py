@@ -86,7 +86,9 @@ def find_delimiter(path: str | Path, line: str) -> str:
     '\t'
     """
     for delimiter in _DELIMITERS:
-        cells = next(csv.reader(io.StringIO(line.strip(" "), newline=""), delimiter=delimiter, skipinitialspace=True), [])
+        cells = next(
+            csv.reader(io.StringIO(line.strip(" "), newline=""), delimiter=delimiter, skipinitialspace=True), []
+        )
         if len(cells) > 1:
             return delimiter
     raise UnreadableInput(
@@ -98,8 +100,12 @@ def find_delimiter(path: str | Path, line: str) -> str:
 
 def records(path: str | Path, text: str, delimiter: str, quoted: bool = True) -> Iterator[Record]:
     """Yield the records of delimited text, blank lines skipped, quoted fields resolved (or quotes as characters)."""
-    quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, quoting=quoting)
+    reader = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter=delimiter,
+        skipinitialspace=True,
+        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
+    )
     while True:
         try:
             cells = next(reader)

@@ -52,15 +52,18 @@ def from_groups(
     generator_ = generator(rng)
     exact = width >= M + G
     shared = G if exact else min(G, max(3 * width // 4, 1))
-    left = M if exact else max(width - shared, 1)
+    left = M if exact else width - shared
     centres = spread_directions(G, shared, generator_)
     own = np.eye(M) if exact else _own_directions(codes, left, generator_)
-    phi = np.hstack([np.sqrt(within) * centres[codes], np.sqrt(1 - within) * own])
+    shares = (within, 1 - within) if left else (1.0, 0.0)  # one column has no room for differences within a group
+    phi = np.hstack([np.sqrt(shares[0]) * centres[codes], np.sqrt(shares[1]) * own])
     return SimilarityFeatures(unit_rows(phi), item_names(labels))
 
 
 def group_codes(labels: Sequence[object] | Any) -> Array:
     """Return group numbers 0, 1, … by first appearance, shape (M,); a missing label is its own group."""
+    if isinstance(labels, str):
+        raise ValueError(f"expected a list of labels, one for each item, got the text {labels!r}")
     values = list(labels)
     if not values:
         raise ValueError("expected a label for each item, got none")
