@@ -100,7 +100,7 @@ def test_biogrid(tmp_path, header, extra, end):
     assert by_id.locate(["TP53"]).tolist() == [2]
 
 
-COMMENTS = "# downloaded today\n#by \"me\n\n#\n"
+COMMENTS = '# downloaded today\n#by "me\n\n#\n'
 
 
 @pytest.mark.parametrize("reader", [read_biogrid, read_network])
@@ -112,7 +112,9 @@ def test_comments_around_biogrid(tmp_path, reader):
 def test_biogrid_rows_that_are_short_or_divided_otherwise(tmp_path):
     for wrong in ("\t".join(ROWS[1].split("\t")[:9]), ROWS[1].replace("\t", ","), ROWS[1].replace("\t", "    "), "x"):
         path = write(tmp_path, "b.txt", COMMENTS + "\n".join([TAB2, ROWS[0], "", wrong, ROWS[2]]))
-        with pytest.raises(UnreadableInput, match=r"b.txt, line 8: expected something in column \d+, got .*; delete or"):
+        with pytest.raises(
+            UnreadableInput, match=r"b.txt, line 8: expected something in column \d+, got .*; delete or"
+        ):
             read_biogrid(path)
     long = write(tmp_path, "b.txt", "\n".join([TAB2, ROWS[0], ROWS[0] + "\tmore"]))
     with pytest.raises(UnreadableInput, match=r"line 3: expected 24 columns as in the first line, got 25"):
@@ -183,7 +185,7 @@ def test_comments_around_string(tmp_path, reader):
 def test_short_lines_of_aliases_are_named(tmp_path):
     links = write(tmp_path, "l.txt", LINKS)
     for wrong in ("9606.ENSP2 MDM2 x", "9606.ENSP2\tMDM2"):
-        with pytest.raises(UnreadableInput, match="a.txt, line 4: expected something in column 3"):
+        with pytest.raises(UnreadableInput, match=r"a\.txt, line 4: expected something in column 3"):
             read_string(links, write(tmp_path, "a.txt", ALIASES.replace("9606.ENSP2\tMDM2\tx", wrong)))
     assert read_string(links, write(tmp_path, "a.txt", ALIASES.replace("\tMDM2", "\t"))).locate(["TP53"]) == [0]
 
@@ -267,7 +269,9 @@ def test_headers_are_no_edges(tmp_path, text):
 
 def test_lines_that_may_be_headers_are_asked_about(tmp_path):
     path = write(tmp_path, "e.csv", "left,right\na,b\nb,c\n")
-    with pytest.warns(DataWarning, match=r"first line, 'left right', is read as an edge.* header=True if .* header=False"):
+    with pytest.warns(
+        DataWarning, match=r"first line, 'left right', is read as an edge.* header=True if .* header=False"
+    ):
         assert read_edges(path).n_edges == 3
     assert (read_edges(path, header=True).n_edges, read_edges(path, header=False).n_edges) == (2, 3)
     for plain in ("a,b\nc,d\n", "a,b\nB,c\n", "a,b\nb,c\nc,d\n", "a,a\nb,c\nc,b\n", "a,b,0.5\nb,c,0.1\n"):

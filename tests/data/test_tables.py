@@ -1,6 +1,6 @@
 """Tables from every source give the same numbers, and bad ones a helpful line."""
 
-import datetime
+import datetime as dt
 import gzip
 
 import anndata
@@ -143,7 +143,9 @@ def test_ids_that_repeat_are_no_feature(tmp_path):
     for title in ("id", "patient_id", "Sample", "", "index"):
         for cells in (("p1", "p2", "p1", "p2"), ("7", "8", "7", "8")):
             path.write_text(f"{title},a\n" + "".join(f"{cell},{i}\n" for i, cell in enumerate(cells)))
-            with pytest.raises(UnreadableInput, match=f"'{title}'.*'{cells[0]}' stands in lines 2, 4 .2 such ids.; .*drop="):
+            with pytest.raises(
+                UnreadableInput, match=f"'{title}'.*'{cells[0]}' stands in lines 2, 4 .2 such ids.; .*drop="
+            ):
                 read_table(path)
             assert read_table(path, drop=title).features == ("a",)
             with pytest.warns(DataWarning, match=f"'{cells[0]}' is the id of 2 samples .2 such ids."):
@@ -156,7 +158,9 @@ def test_ids_that_repeat_are_no_feature(tmp_path):
 
 def test_ids_elsewhere_in_the_table_are_told(tmp_path):
     (tmp_path / "t.csv").write_text("a,patient_id,case\n1,7,1\n2,8,0\n3,9,1\n")
-    with pytest.warns(DataWarning, match=r"column 'patient_id' reads like ids, .* give id_column='patient_id' or drop="):
+    with pytest.warns(
+        DataWarning, match=r"column 'patient_id' reads like ids, .* give id_column='patient_id' or drop="
+    ):
         assert read_table(tmp_path / "t.csv").features == ("a", "patient_id", "case")
     assert read_table(tmp_path / "t.csv", id_column="patient_id").samples == ("7", "8", "9")
 
@@ -237,7 +241,7 @@ def test_tables_without_samples_or_features(tmp_path):
 
 
 def test_infinite_cells_are_placed():
-    with pytest.raises(UnreadableInput, match="the pandas table, row 2, column 'b': .* infinite"):
+    with pytest.raises(UnreadableInput, match=r"the pandas table, row 2, column 'b': .* infinite"):
         read_table(pd.DataFrame({"a": [1.0, 2.0], "b": [1.0, np.inf]}))
     with pytest.raises(UnreadableInput, match="sample 's3', column 'a'"):
         read_table(FRAME.assign(a=[1, 2, -np.inf, 3]))
@@ -248,13 +252,15 @@ def test_infinite_cells_are_placed():
 @pytest.mark.parametrize("cell", [[1, 2], np.ones(2), {"a": 1}, (1,), 1 + 2j, np.complex64(1j)])
 def test_cells_that_are_no_single_number_are_told(cell):
     column = pd.Series([None, cell, None], dtype=object)
-    with pytest.raises(UnreadableInput, match=f"row 2, column 'v': expected a number or a word .* {type(cell).__name__}"):
+    with pytest.raises(
+        UnreadableInput, match=f"row 2, column 'v': expected a number or a word .* {type(cell).__name__}"
+    ):
         read_table(pd.DataFrame({"a": [1, 2, 3], "v": column}))
     with pytest.raises(UnreadableInput, match="column 'v': expected a number or a word"):
         read_table(pd.DataFrame({"a": [1, 2, 3], "v": column}), "v")
-    with pytest.raises(UnreadableInput, match="row 1, column 'c'.* complex"):
+    with pytest.raises(UnreadableInput, match=r"row 1, column 'c'.* complex"):
         read_table(pd.DataFrame({"a": [1, 2], "c": [1j, 2j]}))
-    with pytest.raises(UnreadableInput, match="row 1, column 'l'.* list"):
+    with pytest.raises(UnreadableInput, match=r"row 1, column 'l'.* list"):
         read_table(pl.DataFrame({"a": [1, 2], "l": [[1], [2]]}))
 
 
@@ -333,7 +339,9 @@ def test_damaged_binary_files(tmp_path, name):
 
 def test_npz_names_must_fit(tmp_path):
     np.savez(tmp_path / "t.npz", X=np.ones((3, 2)), features=["a", "b", "c"], names=["u"])
-    with pytest.raises(UnreadableInput, match=r"'features' for each of the 2 columns of X \(3, 2\), got 3; .*samples="):
+    with pytest.raises(
+        UnreadableInput, match=r"'features' for each of the 2 columns of X \(3, 2\), got 3; .*samples="
+    ):
         read_table(tmp_path / "t.npz")
     np.savez(tmp_path / "t.npz", X=np.arange(6).reshape(3, 2), features=["a", "b", "c"], samples=["s", "t"])
     table = read_table(tmp_path / "t.npz", samples="columns")
@@ -378,9 +386,11 @@ def test_bad_options(tmp_path):
         read_table(tmp_path / "t.xlsx")
     with pytest.raises(UnreadableInput, match="columns with different names"):
         read_table(pd.DataFrame([[1, 2]], columns=["a", "a"]))
-    dated = {"a": [1], "d": [datetime.date(2020, 1, 1)]}
+    dated = {"a": [1], "d": [dt.date(2020, 1, 1)]}
     for dates in (pd.DataFrame(dated), pd.DataFrame({"d": pd.to_datetime(["2020-01-01"])}), pl.DataFrame(dated)):
-        with pytest.raises(UnreadableInput, match="row 1, column 'd': .* (Timestamp|date); make numbers of it, or drop it"):
+        with pytest.raises(
+            UnreadableInput, match=r"row 1, column 'd': .* (Timestamp|date); make numbers of it, or drop it"
+        ):
             read_table(dates)
 
 

@@ -123,7 +123,8 @@ def check_real(values: Array, rows: Array, cols: Array) -> None:
 def squared_distances(A: Array, B: Array) -> Array:
     """‖a_i − b_j‖² for all pairs; never negative.
 
-    In few dimensions by differences, which keep all digits; in many through one matrix product.
+    In few dimensions by differences, which keep all digits; in many through one matrix product, to about 1e-7 of
+    the points' size.
     """
     if A.shape[1] <= _FEW_DIMENSIONS:
         total = np.zeros((len(A), len(B)))
@@ -132,9 +133,11 @@ def squared_distances(A: Array, B: Array) -> Array:
             total += np.multiply(difference, difference, out=difference)
         return total
     d2 = A @ (-2.0 * B.T)
-    d2 += np.einsum("ij,ij->i", A, A)[:, None]
-    d2 += np.einsum("ij,ij->i", B, B)[None, :]
-    return np.maximum(d2, 0.0, out=d2)
+    sizes = np.add.outer(np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B))
+    d2 += sizes
+    # what is left of a point's distance to itself is rounding error of its size, and may be negative
+    d2[d2 <= A.shape[1] * np.finfo(np.float64).eps * sizes] = 0.0
+    return d2
 
 
 def radial_kernel(points: Array, rule: Bandwidth, rng: np.random.Generator) -> RadialKernel:
