@@ -127,6 +127,11 @@ def test_biogrid_saved_by_a_spreadsheet(tmp_path):
     assert edges_of(network) == {("MDM2", "TP53"), ("APP", "MDM2")}
 
 
+def test_physical_is_yes_or_no(tmp_path):
+    with pytest.raises(ValueError, match="physical=True or False"):
+        read_biogrid(write(tmp_path, "b.txt", "\n".join([TAB2, *ROWS])), physical="no")
+
+
 def test_biogrid_partners_without_the_name_are_left_out_and_counted(tmp_path):
     nameless = ("-", "XYZ", "-")
     path = write(tmp_path, "b.tsv", "\n".join([TAB2, interaction(P53, MDM2), interaction(P53, nameless)]))
@@ -141,6 +146,7 @@ def test_biogrid_partners_without_the_name_are_left_out_and_counted(tmp_path):
         (TAB2.replace("Experimental System Type", "Kind") + "\n" + ROWS[0], "experimental system type"),
         ("a\tb\n1\t2", "starts with '#BioGRID Interaction ID'"),
         (TAB2.replace("\t", ",") + "\n", "tab-separated"),
+        (TAB2 + "\n", "a header and nothing below it"),
     ],
 )
 def test_bad_biogrid(tmp_path, text, message):
@@ -203,6 +209,7 @@ def test_string_detailed_links_have_the_score_elsewhere(tmp_path):
         (LINKS.replace(" 399", ""), "line 4: expected something in column 3, got '9606.ENSP2 9606.ENSP3'"),
         (LINKS.replace("combined_score", "weight"), "combined_score"),
         ("protein1 protein2 combined_score\nA B 3", "at least 400, found none"),
+        ("protein1 protein2 combined_score\n", "a header and nothing below it"),
     ],
 )
 def test_bad_string(tmp_path, text, message):
@@ -212,8 +219,9 @@ def test_bad_string(tmp_path, text, message):
 
 def test_bad_string_options(tmp_path):
     links = write(tmp_path, "l.txt", LINKS)
-    with pytest.raises(ValueError, match="0 to 1000"):
-        read_string(links, min_score=4000)
+    for wrong in (4000, -1, 0.4, "400", True, float("nan")):
+        with pytest.raises(ValueError, match="0 to 1000"):
+            read_string(links, min_score=wrong)
     with pytest.raises(UnreadableInput, match="string_protein_id"):
         read_string(links, write(tmp_path, "a.txt", "x\ty\n"))
 
@@ -226,7 +234,9 @@ EDGE_FILES = {
     "weights": "node1\tnode2\tweight\na\tb\t0.5\nb\tc\tx\n",
     "Windows, byte-order mark": "\ufefffrom,to\r\na,b\r\nb,c\r\n",
     "duplicates, directions, self-loops": "a,b\nb,a\nb,c\nc,c\na,b\nb,b\n",
-    "comment inside, blanks around": "a , b\n# b,z\nb, c\n",
+    "comment inside, blanks around": "a , b\n# b,z\n  # x,y\nb, c\n",
+    "end of file as in DOS": "a,b\r\nb,c\r\n\x1a",
+    "joined files": "source,target\na,b\nsource,target\nb,c\n",
     "quoted comma": 'Gene A,Gene B,note\na,b,"x, y"\nb,c,"z\nnew line"\n',
 }
 
@@ -278,6 +288,13 @@ def test_lines_that_may_be_headers_are_asked_about(tmp_path):
         read_edges(write(tmp_path, "p.csv", plain), ignore_case=True)  # a warning would be an error
 
 
+def test_a_kind_of_interaction_between_the_names_is_told(tmp_path):
+    path = write(tmp_path, "n.sif", "TP53 pp MDM2\nMDM2 pp APP\n")
+    with pytest.warns(DataWarning, match=r"every edge leads to 'pp'; .* columns=, such as \[0, 2\]"):
+        read_edges(path)
+    assert edges_of(read_edges(path, columns=[0, 2])) == {("MDM2", "TP53"), ("APP", "MDM2")}
+
+
 def test_names_that_differ_in_case_only(tmp_path):
     path = write(tmp_path, "e.csv", "Tp53,MDM2\nTP53,APP\nmdm2,APP\n")
     with pytest.warns(DataWarning, match=r"4 names differ .* \(e.g. Tp53 and TP53\)"):
@@ -291,7 +308,13 @@ def test_names_that_differ_in_case_only(tmp_path):
 
 BAD_FILES = {
     "empty": (b"", "empty"),
-    "only comments": (b"# nothing\n\n", "only comments"),
+    "only comments": (b"# nothing\n  # more\n\n", "only comments"),
+    "only a byte-order mark": (b"\xef\xbb\xbf\n", "empty"),
+    "web page": (b"<!DOCTYPE HTML><html><body>404 Not Found</body></html>", "web page"),
+    "JSON": (b'{"nodes": [1, 2], "edges": [[1, 2]]}', "JSON"),
+    "Git LFS": (b"version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 9\n", "git lfs pull"),
+    "gzipped twice": (gzip.compress(gzip.compress(b"a,b\n")), "gzip file inside"),
+    "UTF-16 without mark": ("source,target\n".encode("utf-16-le"), "UTF-16"),
     "only a header": (b"source,target\n", "nothing below"),
     "one column": (b"abc\ndef\n", "only one: 'abc'"),
     "short line": (b"a,b\nc\n", "line 2"),
@@ -327,9 +350,14 @@ def test_wrong_delimiter_and_columns(tmp_path):
         read_edges(path, columns=["x", "b"])
     with pytest.raises(UnreadableInput, match="column number 7"):
         read_edges(path, columns=[0, 7])
-    for wrong in ([0], "ab"):
-        with pytest.raises(ValueError, match="the two that hold"):
+    for wrong in ([0], "ab", [0, 0], 5, [True, False], [0.0, 1], [0, [1]]):
+        with pytest.raises(ValueError, match=r"the two \(names, or positions from 0\) that hold"):
             read_edges(path, columns=wrong)
+    for wrong in ("", "ab", 5):
+        with pytest.raises(ValueError, match="delimiter= to be one character"):
+            read_edges(path, delimiter=wrong)
+    with pytest.raises(ValueError, match="header=True, False or None"):
+        read_edges(path, header="yes")
     with pytest.raises(UnreadableInput, match="found none; check the path"):
         read_edges(tmp_path / "absent.csv")
     with pytest.raises(UnreadableInput, match="cannot be opened"):
@@ -351,8 +379,10 @@ def test_graphml_as_networkx_writes_it(tmp_path):
     ("text", "message"),
     [
         ("<graphml><graph><node id='a'/>", "complete XML.*line 1"),
-        ("<html></html>", "outermost element is html"),
-        ("<graphml><edge source='a' target='b'/></graphml>", "leads to 'a', but no node"),
+        ("<svg></svg>", "outermost element is svg"),
+        ("<html></html>", "a web page, perhaps of a failed download"),
+        ("<graphml/>", "without any"),
+        ("<graphml><node id='c'/><edge source='a' target='b'/></graphml>", "leads to 'a', but no node"),
         ("<graphml><node/></graphml>", "attribute 'id' on every node"),
         ("<?xml version='1.0'?><!DOCTYPE x [<!ENTITY y 'z'>]><graphml/>", "document type"),
     ],

@@ -39,6 +39,7 @@ def sources(tmp_path):
         "comments.csv": b"# made by hand\n#\n" + text_of(FRAME).encode(),
         "hash.csv": b"#" + text_of(FRAME).encode(),
         "trailing.csv": text_of(FRAME).replace("\n", ",\n").encode(),
+        "excel.csv": b"sep=,\r\n" + text_of(FRAME, end="\r\n").encode(),
         "comma.csv": b"# made by hand, in 2020, on a, rainy, day\n" + text_of(FRAME).encode(),
         "quoted.csv": FRAME.to_csv(index=False, quoting=1).encode(),
         "r.tsv": FRAME.set_index("id").to_csv(sep="\t").replace("id\t", "", 1).encode(),
@@ -184,6 +185,21 @@ def test_line_breaks_inside_quoted_names(tmp_path, title, above):
         read_table(tmp_path / "t.csv")
 
 
+def test_delimiters_at_the_ends_of_rows_only(tmp_path):
+    (tmp_path / "t.csv").write_text("id,a,b\ns1,1,2,\ns2,3,4,\n")
+    table = read_table(tmp_path / "t.csv", missing="drop_features")
+    assert (table.features, table.samples, table.X.tolist()) == (("a", "b"), ("s1", "s2"), [[1, 2], [3, 4]])
+
+
+def test_a_header_of_numbers_is_told(tmp_path):
+    (tmp_path / "t.csv").write_text("1.5,2,3\n4,5,6\n")
+    with pytest.warns(DataWarning, match=r"first line, '1.5, 2, 3', holds only numbers and is taken for the header"):
+        assert read_table(tmp_path / "t.csv").X.tolist() == [[4, 5, 6]]
+    for header in ("0,1,2", "y,850,852"):  # pandas' own names; wavelengths
+        (tmp_path / "t.csv").write_text(f"{header}\n4,5,6\n")
+        assert len(read_table(tmp_path / "t.csv").features) == 3
+
+
 def test_spaces_before_quotes(tmp_path):
     (tmp_path / "t.csv").write_text('id, "a, b", c\ns1, 1, "2"\n')
     table = read_table(tmp_path / "t.csv")
@@ -312,6 +328,7 @@ BAD_TABLES = {
     "truncated gzip": (gzip.compress(b"a,b\n1,2\n" * 500)[:-12], "cut short or damaged"),
     "excel in disguise": (b"PK\x03\x04....", "zip archive"),
     "open quote": (b'a,b\n\n1,2\n1,"2\n3,4\n', "line 4: a quote is opened"),
+    "open quote in the header": (b'a,"b\n3,4\n', "line 1: a quote is opened"),
     "decimal commas": (b"a;b\n1,5;2,5\n1,6;2,6\n", "column 'b': expected decimal points"),
 }
 
@@ -340,12 +357,15 @@ def test_damaged_binary_files(tmp_path, name):
 def test_npz_names_must_fit(tmp_path):
     np.savez(tmp_path / "t.npz", X=np.ones((3, 2)), features=["a", "b", "c"], names=["u"])
     with pytest.raises(
-        UnreadableInput, match=r"'features' for each of the 2 columns of X \(3, 2\), got 3; .*samples="
+        UnreadableInput, match=r"'features' for each of the 2 columns of X \(3, 2\), got shape \(3,\); .*samples="
     ):
         read_table(tmp_path / "t.npz")
     np.savez(tmp_path / "t.npz", X=np.arange(6).reshape(3, 2), features=["a", "b", "c"], samples=["s", "t"])
     table = read_table(tmp_path / "t.npz", samples="columns")
     assert (table.features, table.samples) == (("a", "b", "c"), ("s", "t"))
+    np.savez(tmp_path / "t.npz", X=np.ones((2, 2)), features=[["a", "b"]])
+    with pytest.raises(UnreadableInput, match=r"'features' .* got shape \(1, 2\)"):
+        read_table(tmp_path / "t.npz")
     np.savez(tmp_path / "t.npz", X=np.ones((3, 2)), ids=["a", "b"])
     with pytest.raises(UnreadableInput, match="'ids' for each of the 3 rows"):
         read_table(tmp_path / "t.npz")
@@ -375,6 +395,9 @@ def test_bad_options(tmp_path):
         ({"categorical": "ab"}, r"categorical columns to exist, but \['ab'\]"),
         ({"categorical": ["a", "B"]}, r"categorical columns to exist, but \['B'\]"),
         ({"missing": "ignore"}, "one of error"),
+        ({"outcome": ["y"]}, "outcome= to be the name"),
+        ({"id_column": 2.5}, "id_column= to be the name"),
+        ({"drop": [["a"]]}, "drop= to be the name"),
         ({"samples": "diagonal"}, '"rows" or "columns"'),
     ]
     for options, message in wrong:
@@ -392,6 +415,23 @@ def test_bad_options(tmp_path):
             UnreadableInput, match=r"row 1, column 'd': .* (Timestamp|date); make numbers of it, or drop it"
         ):
             read_table(dates)
+
+
+def test_wrong_delimiters(tmp_path):
+    (tmp_path / "t.csv").write_text("id;a;b\ns1;1,5;2\n")
+    with pytest.raises(
+        UnreadableInput, match=r"t\.csv: .* with the delimiter ',' there is one: 'id;a;b'; give another"
+    ):
+        read_table(tmp_path / "t.csv", delimiter=",")
+    for wrong in ("", ",,", 5):
+        with pytest.raises(ValueError, match="delimiter= to be one character"):
+            read_table(tmp_path / "t.csv", delimiter=wrong)
+
+
+def test_columns_may_be_called_by_numbers():
+    frame = pd.DataFrame([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    table = read_table(frame, outcome=2, drop=0)
+    assert (table.features, table.y.tolist()) == (("1",), [3.0, 6.0])
 
 
 def test_missing_extras_name_the_extra(monkeypatch):

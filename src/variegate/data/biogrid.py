@@ -43,7 +43,11 @@ def read_biogrid(path: str | Path, *, organism: int = 9606, physical: bool = Tru
     """
     if names not in ("symbol", "entrez"):
         raise ValueError(f'expected names "symbol" or "entrez", got {names!r}')
+    if not isinstance(physical, bool):
+        raise ValueError(f"expected physical=True or False, got {physical!r}")
     rows = _interactions(path, read_text(path))
+    if not len(rows):
+        raise UnreadableInput(f"{path}: expected interactions, got a header and nothing below it; download it again")
     kept = rows[(rows.organism_a == str(organism)) & (rows.organism_b == str(organism))]
     if physical:
         kept = kept[kept.type.str.casefold() == "physical"]

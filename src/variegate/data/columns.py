@@ -71,7 +71,7 @@ def check_filled(path: str | Path, frame: pd.DataFrame, text: str, delimiter: st
     line = line_of(path, text, delimiter, row, quoted)
     got = shortened(text.split("\n")[line - 1])
     way_out = "; delete or complete the line" + (
-        ", or give delimiter=" if quoted else f" (columns end at {delimiter!r})"
+        ", or give columns= or delimiter=" if quoted else f" (columns end at {delimiter!r})"
     )
     raise UnreadableInput(f"{path}, line {line}: expected something in column {column}, got '{got}'{way_out}")
 

@@ -7,14 +7,16 @@ import warnings
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from .columns import check_filled, pick_columns
-from .csv_table import MISSING
+from .csv_table import MISSING, NUMBER
 from .errors import DataWarning, UnreadableInput
 from .network import Network, network_from_edges, one_spelling
-from .text import find_delimiter, first_record, read_text, records, shortened, without_comments
+from .text import check_delimiter, find_delimiter, first_record, read_text, records, shortened, without_comments
 
 # "source", "target", "gene_a", "Node 1", "protein2", "entrez_id_b", "preferredName_A", "from", "to"
 _HEADER_CELL = re.compile(
@@ -24,7 +26,6 @@ _HEADER_CELL = re.compile(
     r"([ _.]?(id|name|symbol))?[ _.]?([12abxyij]|source|target|from|to)?)",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _ROWS_FOR_HEADER = 1000
 
 
@@ -51,6 +52,9 @@ def read_edges(
 
     Duplicates and both directions count once, self-loops not at all.
     """
+    check_delimiter(delimiter)
+    if header not in (None, True, False):
+        raise ValueError(f"expected header=True, False or None, got {header!r}")
     text = without_comments(read_text(path))
     line = first_record(text)
     if not line:
@@ -69,9 +73,12 @@ def read_edges(
         header = _by_name(columns) or _reads_like_header(frame) or _heads_numbers(path, text, delimiter, positions)
         if not header:
             _ask_about_header(path, frame)
-    frame = frame.iloc[1:] if header else frame
+    if header:  # which may stand again further below, where files were joined
+        frame = frame[(frame != frame.iloc[0]).any(axis=1)]
     if not len(frame):
         raise UnreadableInput(f"{path}: expected edges, got a header and nothing below it")
+    if columns is None and len(top) > 2:
+        _ask_about_star(path, frame)
     return _network(path, frame, ignore_case)
 
 
@@ -80,9 +87,13 @@ def _by_name(columns: Sequence[str] | Sequence[int] | None) -> bool:
 
 
 def _positions(path: str | Path, top: list[str], columns: Sequence[str] | Sequence[int] | None) -> list[int]:
-    wanted: list[str | int] = [0, 1] if columns is None else [*columns]
-    if isinstance(columns, str) or len(wanted) != 2:
-        raise ValueError(f"expected columns= with the two that hold the ends of an edge, got {columns!r}")
+    several = isinstance(columns, Sequence | np.ndarray) and not isinstance(columns, str)
+    wanted: list[Any] = [0, 1] if columns is None else [*columns] if several else []
+    right = [isinstance(end, str | int | np.integer) and not isinstance(end, bool) for end in wanted]
+    if right != [True, True] or wanted[0] == wanted[1]:
+        raise ValueError(
+            f"expected columns= with the two (names, or positions from 0) that hold the ends, got {columns!r}"
+        )
     positions = []
     for column in wanted:
         if isinstance(column, str) and column not in top:
@@ -108,7 +119,7 @@ def _heads_numbers(path: str | Path, text: str, delimiter: str, ends: Sequence[i
     for j in [j for j in range(len(top)) if j not in ends]:
         cells = [row[j].strip() for row in rest if j < len(row)]
         present = [cell for cell in cells if cell not in MISSING]
-        if present and all(map(_NUMBER.fullmatch, present)) and not _NUMBER.fullmatch(top[j].strip()):
+        if present and all(map(NUMBER.fullmatch, present)) and not NUMBER.fullmatch(top[j].strip()):
             return top[j].strip() not in MISSING
     return False
 
@@ -122,6 +133,18 @@ def _ask_about_header(path: str | Path, frame: pd.DataFrame) -> None:
         warnings.warn(
             f"{path}: the first line, '{shortened(' '.join(top))}', is read as an edge, but neither name "
             "occurs again; give header=True if it is a header, header=False if not",
+            DataWarning,
+            stacklevel=3,
+        )
+
+
+def _ask_about_star(path: str | Path, frame: pd.DataFrame) -> None:
+    """Warn where all edges have one end in common: it may be the kind of interaction, as in "TP53 pp MDM2"."""
+    same = [frame.iloc[0, j] for j in (0, 1) if (frame.iloc[:, j] == frame.iloc[0, j]).all()]
+    if len(same) == 1 and len(frame) > 1:
+        warnings.warn(
+            f"{path}: every edge leads to '{shortened(same[0])}'; if the names stand in other columns, give columns=, "
+            "such as [0, 2]",
             DataWarning,
             stacklevel=3,
         )

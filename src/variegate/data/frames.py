@@ -136,13 +136,13 @@ def _labels(
     path: str | Path, arrays: dict[str, Any], keys: tuple[str, ...], shape: tuple[int, int], axis: int
 ) -> list[str] | None:
     """Return the names along an axis of X and take them out of the arrays, or None if there are none."""
-    present = [key for key in keys if key in arrays and arrays[key].ndim == 1]
-    found = next((key for key in present if len(arrays[key]) == shape[axis]), None)
+    present = [key for key in keys if key in arrays]
+    found = next((key for key in present if arrays[key].shape == (shape[axis],)), None)
     wrong = [key for key in present if key not in _VAGUE_KEYS]
     if wrong and found is None:
         raise UnreadableInput(
             f"{path}: expected a name in '{wrong[0]}' for each of the {shape[axis]} "
-            f"{('rows', 'columns')[axis]} of X {shape}, got {len(arrays[wrong[0]])}; correct it, or "
+            f"{('rows', 'columns')[axis]} of X {shape}, got shape {arrays[wrong[0]].shape}; correct it, or "
             "turn X by the option samples="
         )
     return [str(value) for value in arrays.pop(found)] if found else None

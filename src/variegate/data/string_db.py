@@ -29,9 +29,11 @@ def read_string(links: str | Path, aliases: str | Path | None = None, *, min_sco
 
     Nodes are STRING ids such as 9606.ENSP00000269305; the id without the organism is always an alias.
     """
-    if not 0 <= min_score <= 1000:
-        raise ValueError(f"expected min_score from 0 to 1000, got {min_score}")
+    if isinstance(min_score, bool | str) or not 0 <= min_score <= 1000 or 0 < min_score < 1:
+        raise ValueError(f"expected min_score from 0 to 1000 (such as 400, not 0.4), got {min_score!r}")
     rows = _links(links, read_text(links))
+    if not len(rows):
+        raise UnreadableInput(f"{links}: expected links, got a header and nothing below it; download it again")
     rows = rows[rows.score >= min_score]
     if not len(rows):
         raise UnreadableInput(f"{links}: expected links with a score of at least {min_score}, found none; lower it")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -88,7 +88,9 @@ def read_table(
 
     A column of text becomes one 0/1 column for each category, named "column=category".
     """
-    categorical, drop = _several(categorical), _several(drop)
+    outcome, id_column = _name(outcome, "outcome"), _name(id_column, "id_column")
+    outcome_id = _name(outcome_id, "outcome_id")
+    categorical, drop = _several(categorical, "categorical"), _several(drop, "drop")
     if samples not in ("rows", "columns"):
         raise ValueError(f'expected samples "rows" or "columns", got {samples!r}')
     if missing not in _POLICIES:
@@ -143,7 +145,7 @@ def _resolve_missing(
     if policy == "error" and (counts or no_outcome.any()):
         if no_outcome.any():
             counts = {f"{y.name} (outcome)" if y is not None else "outcome": int(no_outcome.sum()), **counts}
-        named = ", ".join(f"{shortened(name)} ({count})" for name, count in list(counts.items())[:5])
+        named = ", ".join(f"{shortened(name) or repr(name)} ({count})" for name, count in list(counts.items())[:5])
         more = f" and {len(counts) - 5} more columns" if len(counts) > 5 else ""
         raise UnreadableInput(
             f"{where}: expected no missing values, got some in {named}{more}; choose missing='drop_samples', "
@@ -175,9 +177,17 @@ def _transposed(raw: RawTable, id_column: str | None) -> RawTable:
     return RawTable(turned.reset_index(drop=True), raw.where, tuple(map(str, body.columns)), None, line_of)
 
 
-def _several(names: str | Collection[str]) -> list[str]:
+def _name(name: Any, option: str) -> str | None:
+    """Return a column's name as text (in data frames it may be a number)."""
+    if isinstance(name, bool) or not (name is None or isinstance(name, str | int | np.integer)):
+        raise ValueError(f"expected {option}= to be the name of a column, got {name!r}")
+    return None if name is None else str(name)
+
+
+def _several(names: Any, option: str) -> list[str]:
     """Return one name or several as a list."""
-    return [names] if isinstance(names, str) else [str(name) for name in names]
+    some = [names] if isinstance(names, str) or not isinstance(names, Iterable) else list(names)
+    return [name for name in (_name(name, option) for name in some) if name is not None]
 
 
 def _without(raw: RawTable, drop: Collection[str]) -> RawTable:

@@ -22,7 +22,19 @@ _OTHER_FORMATS = {
     b"BZh": "a bzip2 file",
     b"\xfd7zXZ": "an xz file",
     b"%PDF": "a PDF",
+    b"\x89PNG": "a picture",
+    b"\x93NUMPY": "a NumPy array without names (save X and features as .npz)",
+    b"\x28\xb5\x2f\xfd": "a Zstandard file",
+    _GZIP: "a gzip file inside a gzip file",
+    b"<!doctype html": "a web page, perhaps of a failed download",
+    b"<html": "a web page, perhaps of a failed download",
+    b"version https://git-lfs": "the Git LFS pointer to a file (run git lfs pull)",
+    b'{"': "JSON",
+    b"{\n": "JSON",
+    b"[{": "JSON",
+    b"[[": "JSON",
 }
+_EMPTY = "expected a file with content, got an empty one; download or export it again"
 _BLANK_LINE = re.compile(r"^[ \t]+$", re.MULTILINE)
 _DELIMITERS = "\t,; |"
 _LONGEST_HEADER = 1000  # lines
@@ -54,7 +66,7 @@ def read_bytes(path: str | Path) -> bytes:
                 "download or copy it again"
             ) from None
     if not content.strip():
-        raise UnreadableInput(f"{path}: expected a file with content, got an empty one")
+        raise UnreadableInput(f"{path}: {_EMPTY}")
     return content
 
 
@@ -62,10 +74,13 @@ def read_text(path: str | Path) -> str:
     """Return a file's UTF-8 text, without a byte-order mark, line ends as newlines, blank lines empty."""
     content = read_bytes(path)
     for magic, name in _OTHER_FORMATS.items():
-        if content.startswith(magic):
-            raise UnreadableInput(f"{path}: expected a text file, got {name}; unpack it, or check its ending")
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise UnreadableInput(f"{path}: expected UTF-8 text, got UTF-16; save it as UTF-8")
+        if content[: len(magic)].lower() == magic.lower():
+            raise UnreadableInput(
+                f"{path}: expected a text file of rows and columns or GraphML, got {name}; unpack or convert it, or "
+                "check that it is the right file"
+            )
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")) or content[:200].count(b"\0") * 3 > len(content[:200]):
+        raise UnreadableInput(f"{path}: expected UTF-8 text, got what looks like UTF-16; save it as UTF-8")
     if b"\0" in content:
         line = content[: content.index(b"\0")].count(b"\n") + 1
         raise UnreadableInput(f"{path}, line {line}: expected text, got binary data; is this the right file?")
@@ -76,6 +91,9 @@ def read_text(path: str | Path) -> str:
         raise UnreadableInput(
             f"{path}, line {line}: expected UTF-8 text, got the byte 0x{content[error.start]:02x}; save it as UTF-8"
         ) from None
+    text = text.rstrip("\x1a")  # how old programs end a file
+    if not text.strip():
+        raise UnreadableInput(f"{path}: {_EMPTY}")
     return _BLANK_LINE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
@@ -96,6 +114,12 @@ def find_delimiter(path: str | Path, line: str) -> str:
         "first line has "
         f"only one: '{shortened(line)}'; give delimiter="
     )
+
+
+def check_delimiter(delimiter: str | None) -> None:
+    """Refuse a delimiter that is no single character."""
+    if delimiter is not None and not (isinstance(delimiter, str) and len(delimiter) == 1):
+        raise ValueError(f"expected delimiter= to be one character, such as ',' or '\\t', or None, got {delimiter!r}")
 
 
 def records(path: str | Path, text: str, delimiter: str, quoted: bool = True) -> Iterator[Record]:
@@ -126,11 +150,15 @@ def open_quote(path: str | Path, text: str, delimiter: str) -> str:
 
 
 def without_comments(text: str, is_header: Callable[[str], bool] = lambda line: False) -> str:
-    """Blank the lines that begin with '#' and are no header, so that line numbers stay right."""
-    if not text.startswith("#") and "\n#" not in text:
+    """Blank the comment lines that are no header, so that line numbers stay right."""
+    if "#" not in text:
         return text
-    lines = text.split("\n")
-    return "\n".join("" if line.startswith("#") and not is_header(line) else line for line in lines)
+    return "\n".join("" if is_comment(line) and not is_header(line) else line for line in text.split("\n"))
+
+
+def is_comment(line: str) -> bool:
+    """Tell lines that begin with '#'."""
+    return line.startswith("#") or line.lstrip(" ").startswith("#")
 
 
 def line_of(path: str | Path, text: str, delimiter: str, row: int, quoted: bool = True) -> int:
