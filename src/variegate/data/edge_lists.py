@@ -126,10 +126,10 @@ def _heads_numbers(path: str | Path, text: str, delimiter: str, ends: Sequence[i
 
 def _ask_about_header(path: str | Path, frame: pd.DataFrame) -> None:
     """Warn about a first line that may be a header of unknown words: both names are alone among names that recur."""
-    names = pd.concat([frame.iloc[1:, 0], frame.iloc[1:, 1]]).str.casefold()
-    top = frame.iloc[0].tolist()
-    alone = not names.isin([cell.casefold() for cell in top]).any()
-    if alone and top[0] != top[1] and names.duplicated().any():
+    names, top = pd.concat([frame.iloc[1:, 0], frame.iloc[1:, 1]]), frame.iloc[0].tolist()
+    if names.isin(top).any() or not names.duplicated().any() or top[0] == top[1]:
+        return
+    if not {name.casefold() for name in names.unique()} & {name.casefold() for name in top}:
         warnings.warn(
             f"{path}: the first line, '{shortened(' '.join(top))}', is read as an edge, but neither name "
             "occurs again; give header=True if it is a header, header=False if not",
