@@ -277,6 +277,11 @@ def test_headers_are_no_edges(tmp_path, text):
     assert edges_of(read_edges(write(tmp_path, "e.csv", text))) == {("a", "b"), ("b", "c")}
 
 
+def test_genes_that_read_like_headers_are_no_header(tmp_path):
+    network = read_edges(write(tmp_path, "e.csv", "ID1,ID2\nTCF3,ID1\n"))
+    assert edges_of(network) == {("ID1", "ID2"), ("ID1", "TCF3")}
+
+
 def test_lines_that_may_be_headers_are_asked_about(tmp_path):
     path = write(tmp_path, "e.csv", "left,right\na,b\nb,c\n")
     with pytest.warns(
@@ -405,6 +410,11 @@ def test_networks_from_objects():
     assert as_network(network) is network
     with pytest.raises(ValueError, match="square"):
         as_network(np.ones((2, 3)))
+    for form in (np.full((2, 2), np.nan), sparse.csr_array(np.full((2, 2), np.inf))):
+        with pytest.raises(ValueError, match="without missing or infinite values; write 0 for no edge"):
+            as_network(form)
+    with pytest.raises(ValueError, match="matrix of numbers, got <U1"):
+        as_network(np.array([["a", "b"], ["c", "d"]]))
     with pytest.raises(ValueError, match="different names"):
         as_network(nx.Graph([(1, "1")]))
 

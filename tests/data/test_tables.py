@@ -240,6 +240,20 @@ def test_missing_values(tmp_path):
         assert filled.report.imputed == {"a": 1, "c": 1}
 
 
+def test_missing_values_of_nullable_types():
+    frame = pd.DataFrame({"a": pd.array([1, None, 3], dtype="Int64"), "b": pd.array(["u", None, "v"], dtype="string")})
+    with pytest.raises(UnreadableInput, match=r"got some in a \(1\), b \(1\)"):
+        read_table(frame)
+    assert read_table(frame, missing="drop_samples").X.tolist() == [[1, 1, 0], [3, 0, 1]]
+
+
+def test_an_outcome_that_is_not_there_shows_those_that_are(tmp_path):
+    obs = pd.DataFrame({"stage": ["I", "II"]}, index=["s", "t"])
+    anndata.AnnData(np.eye(2), obs=obs).write_h5ad(tmp_path / "t.h5ad")
+    with pytest.raises(UnreadableInput, match=r"an outcome column 'Stage', found \['stage'\]"):
+        read_table(tmp_path / "t.h5ad", "Stage")
+
+
 def test_missing_outcomes_follow_the_rule():
     frame = FRAME.assign(y=[1.0, np.nan, 3.0, 4.0])
     with pytest.raises(UnreadableInput, match=r"y \(outcome\) \(1\)"):

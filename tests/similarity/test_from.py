@@ -195,7 +195,7 @@ def test_duplicates_in_many_dimensions_far_apart():
     np.testing.assert_allclose(phi @ phi.T, np.kron(np.eye(100), np.ones((3, 3))), atol=1e-6)
 
 
-@pytest.mark.parametrize("tol", [-0.1, 1.0, float("nan")])
+@pytest.mark.parametrize("tol", [-0.1, 1.0, float("nan"), "0.1", None])
 def test_bad_tolerances(tol):
     with pytest.raises(ValueError, match="tol"):
         similarity.from_coordinates(POINTS, 0.2, tol=tol)
@@ -292,9 +292,10 @@ def test_groups_have_at_most_the_rank(rank, within):
     np.testing.assert_allclose(np.linalg.norm(phi, axis=1), 1.0)
 
 
-def test_a_word_is_no_list_of_labels():
+@pytest.mark.parametrize("labels", ["abc", None, 5, np.array([["a", "b"]]), [["a"], ["b", "c"]]])
+def test_what_is_no_list_of_labels(labels):
     with pytest.raises(ValueError, match="list of labels"):
-        similarity.from_groups("abc")
+        similarity.from_groups(labels)
 
 
 def test_items_without_a_label_are_alone():
@@ -303,7 +304,7 @@ def test_items_without_a_label_are_alone():
     np.testing.assert_array_equal(K, dense_groups(["a", 1, 2, 3, "a"], 0.9).round(12))
 
 
-@pytest.mark.parametrize("within", [-0.1, 1.0, float("nan")])
+@pytest.mark.parametrize("within", [-0.1, 1.0, float("nan"), "0.5", None])
 def test_within_is_a_similarity(within):
     with pytest.raises(ValueError, match="within"):
         similarity.from_groups(LABELS, within=within)
@@ -325,6 +326,14 @@ def test_annotations_are_cosines():
         np.testing.assert_array_equal(dense, thin)
         if K is not None:
             np.testing.assert_allclose(dense @ dense.T, K, atol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e200])
+def test_annotations_do_not_depend_on_units(scale):
+    table = np.array([[1.0, 2.0, 0.0], [0.0, 1.0, 1.0], [3.0, 0.0, 1.0]])
+    phi = similarity.from_annotations(table * scale, weights="equal", tol=0.0)
+    unit = table / np.linalg.norm(table, axis=1, keepdims=True)
+    np.testing.assert_allclose(phi @ phi.T, unit @ unit.T, atol=1e-12)
 
 
 def test_items_without_terms_are_strangers():
@@ -360,7 +369,8 @@ def test_a_word_or_number_is_no_list_of_features(features):
     ("table", "features", "message"),
     [
         ({"one": ["a"]}, None, "features="),
-        ({"one": "abc"}, ["a", "b"], "list of items for the term 'one', got the text 'abc'"),
+        ({"one": "abc"}, ["a", "b"], "list of items for the term 'one', got 'abc'"),
+        ({"one": None}, ["a", "b"], "list of items for the term 'one', got None"),
         ({"one": ["a"]}, ["x", "y"], "no item"),
         (np.array([[-1.0]]), None, "non-negative"),
         (np.array([["x"]]), None, "numbers"),

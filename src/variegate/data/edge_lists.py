@@ -108,7 +108,8 @@ def _positions(path: str | Path, top: list[str], columns: Sequence[str] | Sequen
 def _reads_like_header(frame: pd.DataFrame) -> bool:
     top, rest = frame.iloc[0], frame.iloc[1:]
     if all(_HEADER_CELL.fullmatch(cell) for cell in top):
-        return True
+        others = rest[(rest != top).any(axis=1)]
+        return not others.isin(top.tolist()).to_numpy().any()  # ID1 and ID2 are genes
     numeric = [rest[column].str.fullmatch(r"\d+").all() for column in frame.columns]
     return len(rest) > 0 and all(numeric) and not any(cell.isdigit() for cell in top)
 

@@ -143,7 +143,7 @@ def _number_or_text(raw: RawTable, name: str, cells: pd.Series) -> pd.Series:
 
 
 def _text(cells: pd.Series) -> pd.Series:
-    values = [None if v is None or v != v or v is pd.NaT or v is pd.NA else str(v).strip() for v in cells.array]
+    values = [None if v is None or v is pd.NA or v is pd.NaT or v != v else str(v).strip() for v in cells.array]
     return pd.Series([None if v in MISSING else v for v in values], index=cells.index, dtype=object)
 
 

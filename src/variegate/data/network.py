@@ -138,7 +138,11 @@ def _from_networkx(graph: Any) -> Network:
 def _from_matrix(matrix: Any) -> Network:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"expected a square adjacency matrix, got shape {matrix.shape}")
+    if matrix.dtype.kind not in "biuf":
+        raise ValueError(f"expected an adjacency matrix of numbers, got {matrix.dtype}")
     entries = sparse.coo_array(matrix)
+    if not np.isfinite(entries.data).all():
+        raise ValueError("expected an adjacency matrix without missing or infinite values; write 0 for no edge")
     keep = entries.data != 0
     names = tuple(map(str, range(matrix.shape[0])))
     return Network(names, symmetric_adjacency(entries.row[keep], entries.col[keep], len(names)))

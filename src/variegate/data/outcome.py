@@ -39,8 +39,9 @@ def second_table(source: Any, id_column: str | None, delimiter: str | None) -> R
 def check_column(raw: RawTable, name: str, what: str) -> None:
     """Refuse a column that does not exist, showing those that do."""
     if name not in raw.frame.columns:
-        close = [column for column in raw.frame.columns if str(column).casefold() == name.casefold()]
-        some = close or list(raw.frame.columns[:8])
+        known = [*(() if raw.beside is None else raw.beside.columns), *raw.frame.columns]
+        close = [column for column in known if str(column).casefold() == name.casefold()]
+        some = close or known[:8]
         raise UnreadableInput(f"{raw.where}: expected {what} '{name}', found {some}; check the name")
 
 

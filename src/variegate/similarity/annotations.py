@@ -79,8 +79,8 @@ def _membership(sets: Mapping[str, Iterable[str]], names: Sequence[str] | None) 
     if names is None:
         raise ValueError("expected features= with the items' names, since the table is a mapping of sets")
     for term, members in sets.items():
-        if isinstance(members, str):
-            raise ValueError(f"expected a list of items for the term {term!r}, got the text {members!r}")
+        if isinstance(members, str) or not isinstance(members, Iterable):
+            raise ValueError(f"expected a list of items for the term {term!r}, got {members!r}")
     pairs = [(str(item), t) for t, members in enumerate(sets.values()) for item in members]
     codes, items = pd.factorize(np.array([item for item, _ in pairs], dtype=object))
     where = codes, [t for _, t in pairs]
@@ -98,6 +98,8 @@ def _weighted(counts: Any) -> Any:
 def _unit_sparse_rows(table: Any) -> Any:
     table = sparse.csr_array(table)
     table.eliminate_zeros()
+    largest = abs(table).max(axis=1).toarray().ravel()  # to order one first, so that squares cannot vanish or overflow
+    table.data = table.data / np.repeat(largest, np.diff(table.indptr))
     norms = np.sqrt(np.asarray(table.multiply(table).sum(axis=1), dtype=float).ravel())
     table.data = table.data / np.repeat(norms, np.diff(table.indptr))
     return table

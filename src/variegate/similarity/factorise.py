@@ -35,8 +35,7 @@ def factorise(
     """
     M = len(kernel.diagonal())
     check_rank(rank)
-    if not 0 <= tol < 1:
-        raise ValueError(f"expected tol, a share of the trace, to be at least 0 and below 1, got {tol}")
+    check_share(tol, "tol, a share of the trace,")
     factor = pivoted_cholesky(kernel, min(M, rank or _RANK_CAP), tol, rng)
     if rank is None and factor.trace_error > tol:
         warnings.warn(
@@ -77,6 +76,12 @@ def check_rank(rank: int | None) -> None:
     """Refuse a rank that is no positive whole number."""
     if rank is not None and (isinstance(rank, bool) or not isinstance(rank, int | np.integer) or rank < 1):
         raise ValueError(f"expected rank to be a positive whole number or None, got {rank!r}")
+
+
+def check_share(value: float, what: str) -> None:
+    """Refuse what is no number of at least 0 and below 1."""
+    if not isinstance(value, int | float | np.integer | np.floating) or not 0 <= value < 1:
+        raise ValueError(f"expected {what} to be at least 0 and below 1, got {value!r}")
 
 
 def feature_names(features: Iterable[object]) -> list[str]:

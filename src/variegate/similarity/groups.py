@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from .factorise import check_rank, item_names
+from .factorise import check_rank, check_share, item_names
 from .features import Array, SimilarityFeatures, generator, spread_directions, unit_rows
 
 _WIDEST = 1000
@@ -45,8 +45,7 @@ def from_groups(
            [0. , 0. , 1. ]])
     """
     check_rank(rank)
-    if not 0 <= within < 1:
-        raise ValueError(f"expected within to be at least 0 and below 1, got {within}")
+    check_share(within, "within, a similarity,")
     codes = group_codes(labels)
     M, G, width = len(codes), int(codes.max()) + 1, rank or _WIDEST
     generator_ = generator(rng)
@@ -62,9 +61,9 @@ def from_groups(
 
 def group_codes(labels: Sequence[object] | Any) -> Array:
     """Return group numbers 0, 1, … by first appearance, shape (M,); a missing label is its own group."""
-    if isinstance(labels, str):
-        raise ValueError(f"expected a list of labels, one for each item, got the text {labels!r}")
-    values = list(labels)
+    values = list(labels) if isinstance(labels, Iterable) else [[]]
+    if isinstance(labels, str) or not all(isinstance(label, Hashable) for label in values):
+        raise ValueError(f"expected a list of labels, one for each item, got {labels!r}")
     if not values:
         raise ValueError("expected a label for each item, got none")
     numbers: dict[object, int] = {}
