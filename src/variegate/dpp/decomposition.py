@@ -48,11 +48,11 @@ class Decomposition:
         """Eigenvalues and eigenvectors of K, from WᵀW where nothing was peeled, else from FᵀF."""
         gram = self.factor.gram
         if not self.factor.log_scale.any():
-            values, transform = linalg.eigh(gram)
+            values, transform = np.linalg.eigh(gram)
             squares = np.maximum(values, 0.0)
             mu = squares / (1.0 + squares)
         else:
-            squares, vectors = linalg.eigh(self._inverse @ gram @ self._inverse.T)
+            squares, vectors = np.linalg.eigh(self._inverse @ gram @ self._inverse.T)
             mu = squares = np.clip(squares, 0.0, 1.0)
             transform = self._inverse.T @ vectors
         # rounding leaves eigenvalues of this order where there are none

@@ -9,8 +9,18 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from . import poisson_binomial
-from .balance import Float64Array
-from .sets import IntArray, as_count, as_index_set, as_items, as_positions, as_size, as_theta, split_items
+from .sets import (
+    Float64Array,
+    IntArray,
+    as_count,
+    as_index_set,
+    as_items,
+    as_positions,
+    as_size,
+    as_theta,
+    as_vector,
+    split_items,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -78,22 +88,19 @@ class IndependentSets:
 
     def covariance_matvec(self, v: npt.ArrayLike) -> Float64Array:
         """Cov(γ)v, diagonal."""
-        v = np.asarray(v, dtype=np.float64)
-        if v.shape != (self.n_items,):
-            raise ValueError(f"v must have one entry per item, shape ({self.n_items},), got {v.shape}.")
+        v = as_vector(v, self.n_items)
         return np.asarray(expit(self.theta) * expit(-self.theta) * v)
 
     def sample(self, n: int, rng: np.random.Generator | int) -> list[IntArray]:
         """Draw n sets; each is a sorted array of positions."""
         n, rng = as_count(n), np.random.default_rng(rng)
-        p = self.inclusion_prob()
-        return [np.flatnonzero(rng.random(self.n_items) < p) for _ in range(n)]
+        return poisson_binomial.draw(self.inclusion_prob(), n, rng)
 
     def sample_fixed_size(self, k: int, n: int, rng: np.random.Generator | int) -> list[IntArray]:
         """Draw n sets of exactly k items. O(Mk) memory."""
         n, rng, k = as_count(n), np.random.default_rng(rng), self._as_size(k)
         mu = self._centred_on(k)[0].inclusion_prob()
-        return list(poisson_binomial.draw_given_size(mu, k, rng.random((n, self.n_items))))
+        return poisson_binomial.draw_given_size(mu, k, n, rng)
 
     def inclusion_prob_fixed_size(self, k: int) -> Float64Array:
         """P(m ∈ S | |S| = k), shape (M,). O(Mk)."""

@@ -174,9 +174,7 @@ class LowRankDPP:
         With K = FFᵀ, (K∘K)v = diag(F (Fᵀ diag(v) F) Fᵀ). Errors are of the order of 10⁻¹⁶‖v‖, so the variance of
         an item that is almost surely in, K_mm(1 − K_mm), has no digits left once it is as small as that.
         """
-        v = np.asarray(v, dtype=np.float64)
-        if v.shape != (self.n_items,):
-            raise ValueError(f"v must have one entry per item, shape ({self.n_items},), got {v.shape}.")
+        v = as_vector(v, self.n_items)
         blocks = row_blocks(*self.phi.shape)
         inner = np.zeros_like(self._numerics.cholesky)
         for block in blocks:
@@ -197,15 +195,15 @@ class LowRankDPP:
         comes into use, and O(k³ log k) a set.
         """
         n, rng = as_count(n), np.random.default_rng(rng)
-        picks = rng.random((n, len(self._numerics.spectrum.mu))) < self._numerics.spectrum.mu
-        return draw_projections(self._numerics.store, [np.flatnonzero(pick) for pick in picks], rng)
+        picks = poisson_binomial.draw(self._numerics.spectrum.mu, n, rng)
+        return draw_projections(self._numerics.store, picks, rng)
 
     def sample_fixed_size(self, k: int, n: int, rng: np.random.Generator | int) -> list[IntArray]:
         """Draw n sets of exactly k items (k-DPP). After the decomposition O(dk) and O(k³ log k) a set."""
         n, rng, k = as_count(n), np.random.default_rng(rng), self._as_size(k)
         numerics = self._centred_on(k)[0]._numerics
-        picks = poisson_binomial.draw_given_size(numerics.spectrum.mu, k, rng.random((n, len(numerics.spectrum.mu))))
-        return draw_projections(numerics.store, list(picks), rng)
+        picks = poisson_binomial.draw_given_size(numerics.spectrum.mu, k, n, rng)
+        return draw_projections(numerics.store, picks, rng)
 
     def inclusion_prob_fixed_size(self, k: int) -> Float64Array:
         """P(m ∈ S | |S| = k) for every item, shape (M,). O(Md²)."""
