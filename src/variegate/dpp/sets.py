@@ -10,7 +10,9 @@ FloatArray: TypeAlias = npt.NDArray[np.floating[Any]]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 Float64Array: TypeAlias = npt.NDArray[np.float64]
 
-BLOCK_BYTES = 1 << 22  # rows are handled in blocks of about this size: larger ones leave the caches, and cost page faults
+BLOCK_BYTES = (
+    1 << 22
+)  # rows are handled in blocks of about this size: larger ones leave the caches, and cost page faults
 
 
 def as_index_set(S: npt.ArrayLike, n_items: int, name: str = "S") -> IntArray:
