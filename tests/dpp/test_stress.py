@@ -8,7 +8,7 @@ from scipy.special import logsumexp
 
 from oracle import enumerate_dpp, g_test
 from variegate import IndependentSets, LowRankDPP
-from variegate.dpp import balance, span
+from variegate.dpp import balance, poisson_binomial, span
 
 
 def check_against(phi, theta):
@@ -222,3 +222,43 @@ def test_labels_survive_conditioning():
     q = LowRankDPP(np.eye(4), np.zeros(4), items=["TP53", "BRCA1", "MYC", "ESR1"])
     given = q.condition(include=[1]).condition(exclude=[0])
     assert given.items.tolist() == ["MYC", "ESR1"]
+
+
+@pytest.mark.parametrize("spread", [1, 40, 400])
+@pytest.mark.parametrize("factor", [1e-150, 1.0, 1e150])
+@pytest.mark.parametrize("shape", [(6, 4), (4, 6), (1, 1), (0, 3)])
+def test_callers_who_made_numpy_raise_errors(shape, factor, spread):
+    rng = np.random.default_rng(0)
+    phi, theta = factor * rng.normal(size=shape), spread * rng.normal(size=shape[0])
+    phi[1:2] = phi[:1]
+    for q in (LowRankDPP(phi, theta), IndependentSets(theta)):
+        want = [q.log_normalizer, *every_answer(q)]
+        with np.errstate(all="raise"):
+            again = LowRankDPP(phi, theta) if isinstance(q, LowRankDPP) else IndependentSets(theta)
+            got = [again.log_normalizer, *every_answer(again)]
+        assert all(np.array_equal(a, b) for a, b in zip(want, got, strict=True))
+
+
+def every_answer(q):
+    everything = np.arange(q.n_items)
+    yield from (q.expected_size, q.rank, q.inclusion_prob(), q.marginal_kernel(everything), q.map(), q.log_prob([]))
+    yield from (q.covariance_matvec(np.ones(q.n_items)), *q.sample(3, 0), *map(q.log_prob, everything[:, None]))
+    for k in range(q.rank + 1):
+        yield from (
+            q.log_normalizer_fixed_size(k),
+            q.inclusion_prob_fixed_size(k),
+            *q.sample_fixed_size(k, 2, 0),
+            q.map(k),
+        )
+    if q.rank:
+        yield from (q.rescaled(q.rank / 2).theta, q.condition(include=q.map(1)).inclusion_prob())
+
+
+def test_draws_in_blocks_are_the_same_draws(monkeypatch):
+    rng = np.random.default_rng(0)
+    for q in (LowRankDPP(rng.normal(size=(9, 5)), np.zeros(9)), IndependentSets(np.zeros(9))):
+        want = [q.sample(50, 0), q.sample_fixed_size(2, 50, 0)]
+        with monkeypatch.context() as patch:
+            patch.setattr(poisson_binomial, "BLOCK_BYTES", 8 * 9 * 7)  # a few sets at a time
+            got = [q.sample(50, 0), q.sample_fixed_size(2, 50, 0)]
+        assert [[S.tolist() for S in sets] for sets in got] == [[S.tolist() for S in sets] for sets in want]

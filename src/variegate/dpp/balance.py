@@ -66,7 +66,7 @@ def peel(units: Float64Array, log_diagonal: Float64Array, tolerance: Float64Arra
     noise = np.full(len(units), ROUNDING)
     while True:
         rest = units[:, len(scales) :]
-        length = np.linalg.norm(rest, axis=1)
+        length = np.sqrt(np.einsum("md,md->m", rest, rest))
         inside = length < np.maximum(tolerance, noise)
         rest[inside] = 0.0
         remaining = np.where(inside, -np.inf, log_diagonal + 2 * np.log(np.where(inside, 1.0, length)))
@@ -74,30 +74,31 @@ def peel(units: Float64Array, log_diagonal: Float64Array, tolerance: Float64Arra
         if top <= MODERATE:
             break
         weight = np.exp(np.where(inside, -np.inf, log_diagonal - top) / 2)
-        rotation, blur = rotation_onto(rest, weight, noise, tolerance, len(scales))
+        pivots = largest_independent(rest, weight * length, weight)
+        # once more without the weights, and only as far as rows stick out of the span of those before
+        reflectors, tau, _, _ = linalg.lapack.dgeqrf(rest[pivots].T)
+        blur, h = propagate(np.triu(reflectors[: len(pivots)]), noise[pivots], tolerance[pivots])
+        h = max(h, 1)  # the first sticks out, if only by rounding
+        rotation = Rotation(len(scales), reflectors[:, :h], tau[:h])
         rotation.apply(units)
-        along = rest[:, : len(blur)]
-        noise = np.sqrt(noise**2 + np.square(along) @ np.square(blur))
+        along = rest[:, :h]
+        noise = np.sqrt(noise**2 + np.einsum("mh,mh,h->m", along, along, np.square(blur[:h])))
         along *= weight[:, None]
         rotations.append(rotation)
-        scales += [top] * len(blur)
+        scales += [top] * h
     rest *= np.exp(np.where(inside, -np.inf, log_diagonal) / 2)[:, None]
     return Peeled(rotations, np.array(scales), units)
 
 
-def rotation_onto(
-    rest: Float64Array, weight: Float64Array, noise: Float64Array, tolerance: Float64Array, start: int
-) -> tuple[Rotation, Float64Array]:
-    """The rotation of coordinates onto the rows that are largest and independent, and the blur of each direction."""
-    size = weight * np.linalg.norm(rest, axis=1)
-    large = np.flatnonzero(size > LEVEL * size.max())  # what is left of a row only shrinks
-    R, order = linalg.qr((rest[large] * weight[large, None]).T, mode="r", pivoting=True, overwrite_a=True)
+def largest_independent(rest: Float64Array, size: Float64Array, weight: Float64Array) -> IntArray:
+    """Positions of weighted rows that one after another stick out furthest, within LEVEL of the largest size."""
+    large = np.flatnonzero(size > LEVEL * size.max())  # what sticks out of a row only shrinks
+    scaled = rest[large]
+    scaled *= weight[large, None]
+    # as linalg.qr does it, without a copy of the triangle
+    R, order, *_ = linalg.lapack.dgeqp3(scaled.T, lwork=2 * len(large) + 32 * (len(large) + 1), overwrite_a=True)
     sizes = np.abs(R.diagonal())
-    pivots = large[order[: int((sizes > LEVEL * sizes[0]).sum())]]
-    # once more without the weights, and only as far as rows stick out of the span of those before
-    reflectors, tau, _, _ = linalg.lapack.dgeqrf(rest[pivots].T)
-    blur, independent = propagate(np.triu(reflectors[: len(pivots)]), noise[pivots], tolerance[pivots])
-    return Rotation(start, reflectors[:, :independent], tau[:independent]), blur[:independent]
+    return np.asarray(large[order[: int((sizes > LEVEL * sizes[0]).sum())] - 1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,8 +125,7 @@ class BalancedFactor:
             W[block] = self._scaled(block)
             for rotation in peeled.rotations:
                 rotation.apply(W[block])
-        with np.errstate(under="ignore"):
-            W[:, :h] *= np.exp(-peeled.log_scale / 2)
+        W[:, :h] *= np.exp(-peeled.log_scale / 2)
         W[large] = peeled.rows
         return log_scale, W
 
@@ -138,13 +138,12 @@ class BalancedFactor:
         """Rows of B, with zeros for the large rows: those are filled in from `peel`."""
         theta, log_norms = self.theta[rows], self.source.log_norms[rows]
         moderate = (theta + 2 * log_norms <= MODERATE) & (log_norms > -np.inf)
-        with np.errstate(under="ignore"):
-            if np.abs(theta).max(initial=0.0) < LARGEST_EXPONENT:
-                quality = np.exp(theta / 2, where=moderate, out=np.zeros(moderate.shape))
-                return np.asarray(self.source.phi[rows] * quality[:, None], dtype=np.float64)
-            # e^{θ/2} alone overflows, times a tiny row it need not
-            length = np.exp(theta / 2 + log_norms, where=moderate, out=np.zeros(moderate.shape))
-            return self.source.units(rows) * length[:, None]
+        if np.abs(theta).max(initial=0.0) < LARGEST_EXPONENT:
+            quality = np.exp(theta / 2, where=moderate, out=np.zeros(moderate.shape))
+            return np.asarray(self.source.phi[rows] * quality[:, None], dtype=np.float64)
+        # e^{θ/2} alone overflows, times a tiny row it need not
+        length = np.exp(theta / 2 + log_norms, where=moderate, out=np.zeros(moderate.shape))
+        return self.source.units(rows) * length[:, None]
 
     def rows(self, rows: slice | IntArray) -> Float64Array:
         """Rows of W."""
@@ -156,8 +155,7 @@ class BalancedFactor:
         """WᵀW (d, d), accumulated over blocks of rows. O(Md²)."""
         M, d = self.source.phi.shape
         total = np.zeros((d, d))
-        with np.errstate(under="ignore"):
-            for block in row_blocks(M, d):
-                rows = self.rows(block)
-                total += rows.T @ rows  # numpy sees the symmetry and does half the work (syrk)
+        for block in row_blocks(M, d):
+            rows = self.rows(block)
+            total += rows.T @ rows  # numpy sees the symmetry and does half the work (syrk)
         return total

@@ -20,6 +20,7 @@ from .sets import (
     as_theta,
     as_vector,
     split_items,
+    underflow_is_zero,
 )
 
 
@@ -58,11 +59,13 @@ class IndependentSets:
         return len(self.theta)
 
     @cached_property
+    @underflow_is_zero
     def log_normalizer(self) -> float:
         """Log Z = Σ log(1 + e^{θ_m})."""
         return float(np.logaddexp(0.0, self.theta).sum())
 
     @cached_property
+    @underflow_is_zero
     def expected_size(self) -> float:
         """E|S|."""
         return float(self.inclusion_prob().sum())
@@ -76,6 +79,7 @@ class IndependentSets:
         """Log q(S)."""
         return float(self.theta[as_index_set(S, self.n_items)].sum()) - self.log_normalizer
 
+    @underflow_is_zero
     def inclusion_prob(self) -> Float64Array:
         """P(m ∈ S) = σ(θ_m), shape (M,)."""
         return np.asarray(expit(self.theta))
@@ -86,27 +90,32 @@ class IndependentSets:
         right = left if cols is None else as_positions(cols, self.n_items, "cols")
         return np.where(left[:, None] == right[None, :], self.inclusion_prob()[left][:, None], 0.0)
 
+    @underflow_is_zero
     def covariance_matvec(self, v: npt.ArrayLike) -> Float64Array:
         """Cov(γ)v, diagonal."""
         v = as_vector(v, self.n_items)
         return np.asarray(expit(self.theta) * expit(-self.theta) * v)
 
+    @underflow_is_zero
     def sample(self, n: int, rng: np.random.Generator | int) -> list[IntArray]:
         """Draw n sets; each is a sorted array of positions."""
         n, rng = as_count(n), np.random.default_rng(rng)
         return poisson_binomial.draw(self.inclusion_prob(), n, rng)
 
+    @underflow_is_zero
     def sample_fixed_size(self, k: int, n: int, rng: np.random.Generator | int) -> list[IntArray]:
         """Draw n sets of exactly k items. O(Mk) memory."""
         n, rng, k = as_count(n), np.random.default_rng(rng), self._as_size(k)
         mu = self._centred_on(k)[0].inclusion_prob()
         return poisson_binomial.draw_given_size(mu, k, n, rng)
 
+    @underflow_is_zero
     def inclusion_prob_fixed_size(self, k: int) -> Float64Array:
         """P(m ∈ S | |S| = k), shape (M,). O(Mk)."""
         k = self._as_size(k)
         return poisson_binomial.success_prob_given_size(self._centred_on(k)[0].inclusion_prob(), k)
 
+    @underflow_is_zero
     def log_normalizer_fixed_size(self, k: int) -> float:
         """Log Σ_{|S|=k} e^{θ(S)}."""
         k = self._as_size(k)
@@ -122,6 +131,7 @@ class IndependentSets:
         shift = poisson_binomial.shift_for_size(self.theta, min(float(k), self.n_items - 0.5))
         return type(self)(self.theta + shift, self.items), shift
 
+    @underflow_is_zero
     def rescaled(self, expected_size: float) -> Self:
         """The same with θ + constant, so that the expected size is the one asked for."""
         if not 0 < expected_size < self.n_items:

@@ -25,6 +25,7 @@ from .sets import (
     as_vector,
     row_blocks,
     split_items,
+    underflow_is_zero,
 )
 from .span import Rows, Span, log_row_norms, own_floor, uncertainty
 
@@ -139,20 +140,24 @@ class LowRankDPP:
     # --- the distribution -------------------------------------------------------------------------------------
 
     @cached_property
+    @underflow_is_zero
     def log_normalizer(self) -> float:
         """Log Z = log det(I + L). O(Md²)."""
         return self._numerics.log_normalizer
 
     @cached_property
+    @underflow_is_zero
     def expected_size(self) -> float:
         """E|S| = tr K = Σ λ_j/(1+λ_j)."""
         return float(self._numerics.spectrum.mu.sum())
 
     @cached_property
+    @underflow_is_zero
     def rank(self) -> int:
         """Size of the largest set with positive probability. O(Md·rank)."""
         return self._rows.rank()
 
+    @underflow_is_zero
     def log_prob(self, S: npt.ArrayLike) -> float:
         """Log q(S); −inf where the rows of S are dependent. O(d|S|²) after the normalizer."""
         # at the tolerance of spans the normalizer may leave out a set that the weight still counts
@@ -162,6 +167,7 @@ class LowRankDPP:
         """θ(S) + log det([ΦΦᵀ]_S)."""
         return self._weights.log_weight(S)
 
+    @underflow_is_zero
     def inclusion_prob(self) -> Float64Array:
         """P(m ∈ S) = K_mm for every item, shape (M,). O(Md²)."""
         found = np.empty(self.n_items)
@@ -170,6 +176,7 @@ class LowRankDPP:
             found[block] = np.einsum("md,md->m", F, F)
         return np.minimum(found, 1.0)
 
+    @underflow_is_zero
     def marginal_kernel(self, rows: npt.ArrayLike, cols: npt.ArrayLike | None = None) -> Float64Array:
         """The block K[rows, cols] of the marginal kernel K = L(I+L)⁻¹; cols = rows unless given."""
         left = self._numerics.marginal_rows(as_positions(rows, self.n_items, "rows"))
@@ -177,6 +184,7 @@ class LowRankDPP:
             return left @ left.T
         return left @ self._numerics.marginal_rows(as_positions(cols, self.n_items, "cols")).T
 
+    @underflow_is_zero
     def covariance_matvec(self, v: npt.ArrayLike) -> Float64Array:
         """Cov(γ)v = (diag(K) − K∘K)v without forming K. O(Md²).
 
@@ -197,6 +205,7 @@ class LowRankDPP:
 
     # --- drawing sets -----------------------------------------------------------------------------------------
 
+    @underflow_is_zero
     def sample(self, n: int, rng: np.random.Generator | int) -> list[IntArray]:
         """Draw n sets exactly; each is a sorted array of positions.
 
@@ -207,6 +216,7 @@ class LowRankDPP:
         picks = poisson_binomial.draw(self._numerics.spectrum.mu, n, rng)
         return draw_projections(self._numerics.store, picks, rng)
 
+    @underflow_is_zero
     def sample_fixed_size(self, k: int, n: int, rng: np.random.Generator | int) -> list[IntArray]:
         """Draw n sets of exactly k items (k-DPP). After the decomposition O(dk) and O(k³ log k) a set."""
         n, rng, k = as_count(n), np.random.default_rng(rng), self._as_size(k)
@@ -214,6 +224,7 @@ class LowRankDPP:
         picks = poisson_binomial.draw_given_size(numerics.spectrum.mu, k, n, rng)
         return draw_projections(numerics.store, picks, rng)
 
+    @underflow_is_zero
     def inclusion_prob_fixed_size(self, k: int) -> Float64Array:
         """P(m ∈ S | |S| = k) for every item, shape (M,). O(Md²)."""
         k = self._as_size(k)
@@ -224,6 +235,7 @@ class LowRankDPP:
             found[block] = (numerics.factor.rows(block) @ numerics.spectrum.transform) ** 2 @ weight
         return np.minimum(found, 1.0)
 
+    @underflow_is_zero
     def log_normalizer_fixed_size(self, k: int) -> float:
         """Log Σ_{|S|=k} e^{θ(S)} det([ΦΦᵀ]_S) = log e_k(λ)."""
         k = self._as_size(k)
@@ -262,6 +274,7 @@ class LowRankDPP:
 
     # --- other DPPs from this one -----------------------------------------------------------------------------
 
+    @underflow_is_zero
     def rescaled(self, expected_size: float) -> Self:
         """The DPP with θ + constant whose expected size is the one asked for.
 
@@ -300,6 +313,7 @@ class LowRankDPP:
             "Ask for a smaller size."
         )
 
+    @underflow_is_zero
     def condition(self, include: npt.ArrayLike = (), exclude: npt.ArrayLike = ()) -> Self:
         """The law of S∖A given that S contains A = include and avoids B = exclude.
 
@@ -333,6 +347,7 @@ class LowRankDPP:
         phi[log_row_norms(phi) < log_floor] = 0.0
         return phi, log_floor
 
+    @underflow_is_zero
     def map(self, size: int | None = None) -> IntArray:
         """A set that no single addition, removal or swap improves; of the given size, if one is given.
 

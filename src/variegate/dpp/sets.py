@@ -14,6 +14,9 @@ BLOCK_BYTES = (
     1 << 22
 )  # rows are handled in blocks of about this size: larger ones leave the caches, and cost page faults
 
+# For public methods: what is too small for a double is zero, also for callers who made numpy raise an error then.
+underflow_is_zero = np.errstate(under="ignore")
+
 
 def as_index_set(S: npt.ArrayLike, n_items: int, name: str = "S") -> IntArray:
     """Sorted positions of a set given as positions or as a boolean mask (n_items,).

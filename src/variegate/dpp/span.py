@@ -48,11 +48,10 @@ def log_row_norms(phi: FloatArray) -> Float64Array:
 def unit_rows(phi: FloatArray, log_norms: Float64Array) -> Float64Array:
     """Rows of Φ divided by their norms; zero rows stay zero."""
     log_norms = np.where(np.isfinite(log_norms), log_norms, 0.0)
-    with np.errstate(under="ignore"):
-        if (np.abs(log_norms) < 300).all():
-            return np.asarray(phi * np.exp(-log_norms)[:, None], dtype=np.float64)
-        halves = np.exp(-log_norms / 2)[:, None]  # in two steps, since 1/norm may overflow
-        return np.asarray(phi * halves * halves, dtype=np.float64)
+    if (np.abs(log_norms) < 300).all():
+        return np.asarray(phi * np.exp(-log_norms)[:, None], dtype=np.float64)
+    halves = np.exp(-log_norms / 2)[:, None]  # in two steps, since 1/norm may overflow
+    return np.asarray(phi * halves * halves, dtype=np.float64)
 
 
 def own_floor(log_norms: Float64Array) -> Float64Array:
@@ -157,8 +156,7 @@ NOTHING = Span(np.empty((0, 0)), np.empty(0))
 
 def uncertainty(along: Float64Array, blur: Float64Array) -> Float64Array:
     """How far rows with these components along blurred directions may be off (n,); errors add up like noise."""
-    with np.errstate(under="ignore"):
-        return np.sqrt(ROUNDING**2 + np.square(along) @ np.square(blur))
+    return np.asarray(np.sqrt(ROUNDING**2 + np.square(along) @ np.square(blur)))
 
 
 @numba.njit(cache=True)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import linalg
 
 from .gram import GramRows
-from .sets import Float64Array, FloatArray, IntArray, row_blocks
+from .sets import Float64Array, FloatArray, IntArray, row_blocks, underflow_is_zero
 from .span import CANCELLED, Rows, log_row_norms, own_floor
 
 
@@ -40,11 +40,13 @@ class Volume:
         rows = GramRows(self._compute_cosines, len(self.phi), max(self.phi.nbytes // 2, 1 << 24))
         object.__setattr__(self, "_cosines", rows)
 
+    @underflow_is_zero
     def prefetch(self, sets: Sequence[IntArray]) -> None:
         """Compute what these sets will need in one product."""
         if len(sets):
             self._cosines.prefetch(np.unique(np.concatenate(sets)).astype(np.int64))
 
+    @underflow_is_zero
     def log_volume(self, S: IntArray) -> float:
         """Log ν(S); −inf for dependent rows."""
         if len(S) == 0:
@@ -53,6 +55,7 @@ class Volume:
         C = self._factor(S, units @ units.T)
         return -np.inf if C is None else self._log_volume(S, C)
 
+    @underflow_is_zero
     def flip_gains(self, S: IntArray) -> VolumeGains:
         """Log ν(S) and log s_m for every item, −inf inside the span; S must be independent. O(M|S|²)."""
         if len(S) == 0:
