@@ -20,7 +20,7 @@ def check_against(phi, theta):
     log_weights = np.array([float(mpmath.log(w)) if w else -np.inf for w in oracle.weights])
     got = np.array([q.log_prob(S) for S in oracle.sets]) + q.log_normalizer
     np.testing.assert_allclose(got, log_weights, rtol=1e-9, atol=1e-8)
-    for k in range(1, q.rank + 1):
+    for k in range(q.rank + 1):
         at_k = oracle.sizes == k
         prob, _ = oracle.where(at_k)
         np.testing.assert_allclose(q.inclusion_prob_fixed_size(k), prob @ oracle.gamma, rtol=1e-7, atol=1e-9)
@@ -80,7 +80,9 @@ def test_qualities_beyond_the_range_of_doubles():
     assert q.log_normalizer == pytest.approx(9000 + np.log(2))
     assert q.log_normalizer_fixed_size(3) == pytest.approx(9000)
     assert q.map().tolist() == [0, 2]
-    np.testing.assert_allclose(IndependentSets(theta).inclusion_prob(), [1, 0, 1, 0.5], atol=1e-12)
+    independent = IndependentSets(theta)
+    np.testing.assert_allclose(independent.inclusion_prob(), [1, 0, 1, 0.5], atol=1e-12)
+    assert q.log_normalizer_fixed_size(0) == independent.log_normalizer_fixed_size(0) == 0
 
 
 def test_an_impossible_item_of_any_quality():

@@ -119,6 +119,8 @@ class IndependentSets:
     def log_normalizer_fixed_size(self, k: int) -> float:
         """Log Σ_{|S|=k} e^{θ(S)}."""
         k = self._as_size(k)
+        if k == 0:
+            return 0.0  # the empty set has weight one; its probability may be too small for a double
         centred, shift = self._centred_on(k)
         return centred.log_normalizer + poisson_binomial.log_size_prob(centred.inclusion_prob(), k) - k * shift
 

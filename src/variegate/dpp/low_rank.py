@@ -239,6 +239,8 @@ class LowRankDPP:
     def log_normalizer_fixed_size(self, k: int) -> float:
         """Log Σ_{|S|=k} e^{θ(S)} det([ΦΦᵀ]_S) = log e_k(λ)."""
         k = self._as_size(k)
+        if k == 0:
+            return 0.0  # the empty set has weight one; its probability may be too small for a double
         scaled, shift = self._centred_on(k)
         log_size_prob = poisson_binomial.log_size_prob(scaled._numerics.spectrum.mu, k)
         return scaled.log_normalizer + log_size_prob - k * shift
