@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from .balance import BalancedFactor, Float64Array, log_row_norms, unit_rows
+from .balance import BalancedFactor
 from .sampling import EigenvectorStore
-from .sets import FloatArray, IntArray
+from .sets import Float64Array, IntArray
+from .span import Rows, log_row_norms
 
 
 class Spectrum(NamedTuple):
@@ -48,11 +49,11 @@ class Decomposition:
         """Eigenvalues and eigenvectors of K, from WᵀW where nothing was peeled, else from FᵀF."""
         gram = self.factor.gram
         if not self.factor.log_scale.any():
-            values, transform = linalg.eigh(gram)
+            values, transform = np.linalg.eigh(gram)
             squares = np.maximum(values, 0.0)
             mu = squares / (1.0 + squares)
         else:
-            squares, vectors = linalg.eigh(self._inverse @ gram @ self._inverse.T)
+            squares, vectors = np.linalg.eigh(self._inverse @ gram @ self._inverse.T)
             mu = squares = np.clip(squares, 0.0, 1.0)
             transform = self._inverse.T @ vectors
         # rounding leaves eigenvalues of this order where there are none
@@ -62,15 +63,16 @@ class Decomposition:
     @cached_property
     def store(self) -> EigenvectorStore:
         """The eigenvectors, filled in as draws need them."""
-        return EigenvectorStore(len(self.factor.phi), self.spectrum.transform, self.factor.rows)
+        return EigenvectorStore(len(self.factor.theta), self.spectrum.transform, self.factor.rows)
 
 
-def decompose(phi: FloatArray, theta: Float64Array, log_norms: Float64Array) -> Decomposition:
+def decompose(rows: Rows, theta: Float64Array) -> Decomposition:
     """Decompose L = DΦΦᵀD; with more dimensions than items, through the M×M triangle with the same products."""
-    M, d = phi.shape
+    M, d = rows.phi.shape
     if d <= M or M == 0:
-        return Decomposition(BalancedFactor(phi, theta, log_norms))
+        return Decomposition(BalancedFactor(rows, theta))
     # unit rows, so that tiny and huge rows do not meet in one sum
-    triangle = linalg.qr(unit_rows(phi, log_norms).T, mode="r")[0][:M].T
-    norms = np.where(np.isfinite(log_norms), log_norms, 0.0)
-    return Decomposition(BalancedFactor(triangle, theta + 2 * norms, log_row_norms(triangle)))
+    triangle = linalg.qr(rows.units(slice(None)).T, mode="r")[0][:M].T
+    norms = np.where(np.isfinite(rows.log_norms), rows.log_norms, 0.0)
+    units = Rows(triangle, log_row_norms(triangle), rows.log_floor - norms)
+    return Decomposition(BalancedFactor(units, theta + 2 * norms))
