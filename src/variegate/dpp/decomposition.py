@@ -13,6 +13,10 @@ from .sets import Float64Array, IntArray
 from .span import Rows, log_row_norms
 
 
+# Eigenvectors with μ above this are in every draw, and rounding alone says which is which among them.
+CERTAIN = 1.0 - 1e-10
+
+
 class Spectrum(NamedTuple):
     """Eigenvalues μ of the marginal kernel (d,), and the map from W to its eigenvectors V = W·transform."""
 
@@ -55,6 +59,7 @@ class Decomposition:
         else:
             squares, vectors = np.linalg.eigh(self._inverse @ gram @ self._inverse.T)
             mu = squares = np.clip(squares, 0.0, 1.0)
+            vectors[:, mu > CERTAIN] = settled_basis(vectors[:, mu > CERTAIN])
             transform = self._inverse.T @ vectors
         # rounding leaves eigenvalues of this order where there are none
         real = squares > 4 * np.finfo(float).eps * max(len(mu), 1) * squares.max(initial=0.0)
@@ -64,6 +69,19 @@ class Decomposition:
     def store(self) -> EigenvectorStore:
         """The eigenvectors, filled in as draws need them."""
         return EigenvectorStore(len(self.factor.theta), self.spectrum.transform, self.factor.rows)
+
+
+def settled_basis(vectors: Float64Array) -> Float64Array:
+    """The basis of a span (d, s) that lies closest to s coordinate axes: a continuous function of the span.
+
+    eigh rotates vectors of equal eigenvalues as rounding will have it, and draws would follow: the same law, but not
+    the same sets from the same seed after the last digit of the data has changed.
+    """
+    if vectors.shape[1] < 2:
+        return vectors
+    *_, axes = linalg.qr(vectors.T, mode="economic", pivoting=True)
+    turn, _ = linalg.polar(vectors[np.sort(axes[: vectors.shape[1]])].T)
+    return np.asarray(vectors @ turn)
 
 
 def decompose(rows: Rows, theta: Float64Array) -> Decomposition:
