@@ -12,7 +12,6 @@ from .sampling import EigenvectorStore
 from .sets import Float64Array, IntArray
 from .span import Rows, log_row_norms
 
-
 # Eigenvectors with μ above this are in every draw, and rounding alone says which is which among them.
 CERTAIN = 1.0 - 1e-10
 
