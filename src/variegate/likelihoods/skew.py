@@ -78,4 +78,4 @@ def skewness(m: float, v: float, e: float, probit: bool, guess: float) -> float:
         third += p * d * d * d
     mean, square = first / total, second / total
     variance = square - mean * mean
-    return (third / total - 3.0 * mean * square + 2.0 * mean**3) / variance**1.5
+    return float((third / total - 3.0 * mean * square + 2.0 * mean**3) / variance**1.5)
