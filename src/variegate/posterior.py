@@ -64,7 +64,8 @@ class Diagnostics(NamedTuple):
             found.append(
                 f"Some set is about as good as the best one, yet {np.exp(min(self.overlooked, 30)):.3g} times rarer "
                 "in the approximation than in the posterior: features that can stand in for each other, copies "
-                "perhaps, do not share their probability. `alternatives` lists such sets; a DPP posterior can hold them."
+                "perhaps, do not share their probability. `alternatives` lists such sets; a DPP posterior can hold "
+                "them."
             )
         if self.expected_size < 0.5:
             found.append("The data hardly support any feature: fewer than one is expected in a set.")
