@@ -29,6 +29,7 @@ class Progress(NamedTuple):
     iteration: int
     elbo: float
     expected_size: float
+    theta: Float64Array | None = None  # (M,) where it stands; stage B and Algorithm 1 say it
 
 
 Callback = Callable[[Progress], None]
@@ -160,7 +161,7 @@ def natural_gradient(
         theta = theta + np.clip(step, -LONGEST_STEP, LONGEST_STEP)
         path.append(theta)
         if callback is not None:
-            callback(Progress("natural gradient", iteration + 1, trace[-1][0], proposal.expected_size))
+            callback(Progress("natural gradient", iteration + 1, trace[-1][0], proposal.expected_size, theta))
         if converged := plateau(trace, tol, window):
             break
     elbo, error = np.array(trace).T
