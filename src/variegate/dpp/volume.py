@@ -24,7 +24,7 @@ class Volume:
     """log ν(S) and its flip gains, ν(S) = det([ΦΦᵀ + ε diag(ΦΦᵀ)]_S) with a nugget ε that is zero unless given.
 
     The gain of m is the log of its Schur complement s_m: the squared part of φ_m outside the span of the others.
-    Rows of cosines are kept for items that were in a set before; they take at most half the bytes of Φ, or 16 MB.
+    Rows of cosines are kept for items that were in a set before; they take at most half the bytes of Φ, or 8 MB.
     """
 
     phi: FloatArray
@@ -37,7 +37,7 @@ class Volume:
         log_norms = log_row_norms(self.phi)
         object.__setattr__(self, "log_norms", log_norms)
         object.__setattr__(self, "_source", Rows(self.phi, log_norms, own_floor(log_norms)))
-        rows = GramRows(self._compute_cosines, len(self.phi), max(self.phi.nbytes // 2, 1 << 24))
+        rows = GramRows(self._compute_cosines, len(self.phi), max(self.phi.nbytes // 2, 1 << 23))
         object.__setattr__(self, "_cosines", rows)
 
     @underflow_is_zero

@@ -14,15 +14,15 @@ from ..dpp.sets import IntArray
 from .fixed_form import Covariance, fixed_form
 from .hyperparameters import learn_size, learn_slab_precision
 from .proposal import propose
-from .rao_blackwell import FEW_FEATURES, Callback, Point, Progress, fixed_point, natural_gradient
+from .rao_blackwell import FEW_FEATURES, HOPELESS, Callback, Point, Progress, fixed_point, natural_gradient
 from .starts import best_set, flat_start, later_starts, start_at
 from .target import Float64Array, Target
 
 Estimate: TypeAlias = tuple[float, float]  # and its standard error
 
-FINAL_SETS = 400
+FINAL_SETS = 400  # and half as many where each needs expectation propagation
+SLAB_SETS = 24  # likewise
 ROUNDS = 6  # of stage A and empirical Bayes in turn
-HOPELESS = 10.0  # nats: a start that stays this far below the best is given up
 
 
 class ConvergenceWarning(UserWarning):
@@ -150,7 +150,7 @@ class _Search:
         self._learn(start)
         reached = [self.points[-1]]
         for theta in later_starts(self.target, self.mode, others, self.rng) if others else []:
-            reached.append(self._fixed_point(theta, hopeless=level(self.points[-1]) - HOPELESS))
+            reached.append(self._fixed_point(theta, to_beat=level(self.points[-1])))
             self.points.append(max(reached, key=level))
         # where features are few stage B is cheap, and every start worth trying
         few = self.target.n_features <= FEW_FEATURES
@@ -209,21 +209,25 @@ class _Search:
     @property
     def n_sets(self) -> int:
         """Sets an iteration of stage B."""
-        usual = 64 if self.target.exact_gains else 32  # expectation propagation is dear
+        usual = self._affordable(64)
         # each set informs all features, and costs time and memory for each of them
-        scaled = usual * np.sqrt(2000 / max(self.target.n_features, 1))
+        scaled = usual * 2000 / max(self.target.n_features, 1)
         return self.settings.n_sets or int(np.clip(scaled, 16, 256))
 
-    def _fixed_point(self, theta: Float64Array, max_iter: int = 12, hopeless: float = -np.inf) -> Point:
-        n = max(self.n_sets // 4, 2)
+    def _affordable(self, n: int) -> int:
+        """N sets, or half as many: expectation propagation is dear."""
+        return n if self.target.exact_gains else n // 2
+
+    def _fixed_point(self, theta: Float64Array, max_iter: int = 8, to_beat: float = -np.inf) -> Point:
+        n, tol = max(self.n_sets // 4, 2), self.settings.tol
         return fixed_point(
-            self.target, theta, self.rng, n_sets=n, max_iter=max_iter, hopeless=hopeless, callback=self.callback
+            self.target, theta, self.rng, n_sets=n, max_iter=max_iter, tol=tol, to_beat=to_beat, callback=self.callback
         )
 
     def _learn(self, theta: Float64Array) -> None:
         """Stage A and empirical Bayes in turn, until the hyperparameters stay where they are."""
         for left in reversed(range(ROUNDS)):
-            point = self._fixed_point(theta, max_iter=5)
+            point = self._fixed_point(theta, max_iter=3)
             self.points.append(point)
             theta = point.theta
             # the last point belongs to the last target, so that later starts are compared with it under the same
@@ -236,7 +240,7 @@ class _Search:
         if self.settings.learn_size and self.target.size is None:
             self.target = learn_size(self.target, float(point.inclusion.sum()), least_change)
         if self.settings.learn_slab:
-            sets = propose(self.target, point.theta, point.inclusion).draw(24, self.rng)
+            sets = propose(self.target, point.theta, point.inclusion).draw(self._affordable(SLAB_SETS), self.rng)
             self.target = learn_slab_precision(self.target, sets, 2 * least_change)
         return self.target is not before
 
@@ -283,7 +287,7 @@ class _Search:
     def result(self, interrupted: bool) -> Fit:
         """The last point, judged by sets drawn from all of its q."""
         point = self.points[-1]
-        q, sets, log_ratios = self._draw(point.theta, FINAL_SETS)
+        q, sets, log_ratios = self._draw(point.theta, self._affordable(FINAL_SETS))
         return Fit(
             q=q,
             target=self.target,

@@ -19,7 +19,7 @@ Family = Literal["dpp", "bernoulli"]
 # Mean field gives two copies of a feature a positive joint probability, a DPP prior gives them none, and the
 # divergence would be infinite. There, and only there, ΦΦᵀ gets this share of its diagonal added to its diagonal.
 NUGGET = 1e-6
-CACHE_BYTES = 1 << 25
+CACHE_BYTES = 1 << 23
 
 
 class Evaluation(NamedTuple):

@@ -8,6 +8,7 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import blas
 
 from .flips import Factor, factorise
 from .protocol import FloatArray
@@ -76,8 +77,12 @@ def solve(problem: Problem, start: FloatArray) -> Solution:
 def _marginals(problem: Problem, sites: FloatArray) -> tuple[Factor, FloatArray, FloatArray]:
     """Factor A = LLᵀ of the posterior precision, L⁻¹Zᵀ (k, N), and mean and variance (2, N) of each margin."""
     Zt, copies = problem.Zt, problem.copies
-    A = (Zt * (copies * sites[0])) @ Zt.T
+    # a C-ordered matrix is its own transpose in F order, and syrk does half the work of a matrix product
+    A = blas.dsyrk(1.0, (Zt * np.sqrt(copies * sites[0])).T, trans=1, lower=1).T
     A.flat[:: len(A) + 1] += problem.prior
     factor = factorise(A, Zt @ (copies * sites[1]))
     V = factor.half_solve(Zt.copy())
-    return factor, V, np.stack([factor.u @ V, np.einsum("ij,ij->j", V, V)])
+    marginals = np.empty((2, Zt.shape[1]))
+    np.matmul(factor.u, V, out=marginals[0])
+    np.einsum("ij,ij->j", V, V, out=marginals[1])
+    return factor, V, marginals
