@@ -14,12 +14,18 @@ from statistics import median
 
 
 def interleaved(candidates: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Median seconds of each candidate; they take turns, so that a slow minute hurts all alike."""
+    """Median seconds of each candidate.
+
+    They take turns, so that a slow minute hurts all alike, in an order that is reversed every round, so that what one
+    leaves in the caches hurts all alike too. A first round is not counted: it compiles and wakes up threads.
+    """
     seconds: dict[str, list[float]] = {name: [] for name in candidates}
-    for _ in range(rounds):
-        for name, run in candidates.items():
+    for run in candidates.values():
+        run()
+    for turn in range(rounds):
+        for name in list(candidates)[:: 1 - 2 * (turn % 2)]:
             start = time.perf_counter()
-            run()
+            candidates[name]()
             seconds[name].append(time.perf_counter() - start)
     return {name: median(times) for name, times in seconds.items()}
 

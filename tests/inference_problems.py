@@ -74,7 +74,9 @@ class Exact:
         """KL(q_θ ‖ posterior) and its gradient."""
         log_q = self.log_q(theta)
         q = np.exp(log_q)
-        difference = np.where(q > 0, log_q - self.log_posterior, 0.0)
+        possible = q > 0
+        difference = np.zeros_like(q)
+        difference[possible] = log_q[possible] - self.log_posterior[possible]
         value = q @ difference
         return value, self.gamma.T @ (q * (difference - value))
 

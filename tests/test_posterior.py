@@ -98,14 +98,59 @@ def test_diagnostics(posterior, exact):
     assert d.expected_size == pytest.approx(posterior.inclusion_prob().sum())
 
 
+def test_sets_of_another_size_than_the_fit_do_not_mix():
+    target = make_target(M=8, r=0.9, seed=1, size=3)
+    posterior = Posterior(fit(target, np.random.default_rng(0), GIVEN), NAMES)
+    assert {len(a.positions) for a in posterior.alternatives(4, size=2)} == {2}
+    assert {len(a.positions) for a in posterior.alternatives(4)} == {3}
+
+
+@pytest.mark.parametrize("family", ["bernoulli", "dpp"])
+def test_diagnostics_notice_a_copy_that_mean_field_overlooks(family):
+    """Importance weights cannot: q never draws the other copy."""
+    rng = np.random.default_rng(0)
+    x, other = rng.normal(size=(2, 80))
+    X = np.column_stack([x, x, other, rng.normal(size=80)])
+    likelihood, phi = Gaussian(X, 2 * x + other + 0.3 * rng.normal(size=80)), similarity_of_columns(X)
+    posterior = Posterior(fit(Target(likelihood, dpp_prior(phi, expected_size=2), family), rng, GIVEN))
+    d, p = posterior.diagnostics(), posterior.inclusion_prob()[:2]
+    assert d.pareto_k < 0.7
+    if family == "dpp":
+        np.testing.assert_allclose(p, 0.5, atol=0.1)
+        assert d.overlooked < 1
+    else:
+        assert p.max() > 0.95
+        assert d.overlooked > 3
+        assert any("stand in for each other" in message for message in d.messages())
+
+
+def test_features_by_name():
+    found = fit(make_target(M=8), np.random.default_rng(0), Settings(n_starts=1))
+    posterior = Posterior(found, NAMES)
+    assert posterior.positions({"MYC", "TP53"}).tolist() == [0, 2]
+    assert posterior.positions({3, 1}).tolist() == [1, 3]
+    assert posterior.positions("MYC").tolist() == [2]
+    twins = Posterior(found, np.array(["a", "b", "a", "c", "d", "e", "f", "g"]))
+    assert twins.positions(["b"]).tolist() == [1]
+    for call, message in [
+        (lambda: twins.positions(["a"]), r"columns \[0, 2\] are all called 'a'"),
+        (lambda: Posterior(found).positions(["MYC"]), "the columns have no names"),
+        (lambda: Posterior(found, np.arange(8)), "names must be strings, got 0"),
+        (lambda: posterior.positions(["MYC", "MYC"]), "more than once"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
 def test_diagnostics_speak():
     well = Diagnostics(-10.0, 0.1, True, 30, 0.2, 300.0, 400, 3.0, 3.0, 10.0)
     assert well.messages() == []
-    ill = well._replace(converged=False, pareto_k=0.9, expected_size=0.1)
+    ill = well._replace(converged=False, pareto_k=0.9, expected_size=0.1, overlooked=5.0)
     text = " ".join(ill.messages())
     assert "max_iter" in text
     assert "sample_posterior" in text
     assert "hardly support" in text
+    assert "148 times rarer" in text
 
 
 class TestPrediction:
@@ -180,3 +225,6 @@ class TestBadInput:
         posterior = Posterior(fit(make_target(M=8, size=2), np.random.default_rng(0), Settings(n_starts=1)), NAMES)
         with pytest.raises(ValueError, match="Sets have 2 features; 3 cannot be included"):
             posterior.condition(include=[0, 2, 4])
+        with pytest.raises(ValueError, match="1 more are needed, and at most 0"):
+            posterior.condition(include=[0], exclude=np.arange(1, 8))
+        assert posterior.condition(exclude=np.arange(6)).inclusion_prob().tolist() == [0] * 6 + [1, 1]

@@ -52,6 +52,22 @@ def test_constant_columns_are_last_and_ties_go_left(test):
     assert screen(columns, T, 5, test=test).tolist() == [0, 1, 2, 3, 4]
 
 
+@pytest.mark.parametrize("scale", [1e-305, 1e-200, 1e200, 1e300])
+def test_units_make_no_difference(scale):
+    np.testing.assert_allclose(f_statistics(X * scale, SIGNAL), f_statistics(X, SIGNAL), rtol=1e-6)
+    np.testing.assert_allclose(f_statistics(X, SIGNAL * scale), f_statistics(X, SIGNAL), rtol=1e-6)
+    np.testing.assert_allclose(likelihood_ratios(X * scale, T), likelihood_ratios(X, T), rtol=1e-6)
+
+
+@pytest.mark.parametrize("test", ["f", "likelihood_ratio"])
+@pytest.mark.parametrize("n_columns", [2, 3, 5, 8, 13, 31])
+def test_copies_tie_wherever_they_stand(test, n_columns):
+    columns = np.hstack([np.repeat(X[:, [9]], n_columns, axis=1), X])
+    assert screen(columns, T, 1, test=test).tolist() == [0]
+    statistics = (f_statistics if test == "f" else likelihood_ratios)(columns, T)
+    assert len(set(statistics[[*range(n_columns), n_columns + 9]])) == 1
+
+
 def test_separated_classes_reach_the_bound():
     t = np.repeat([0, 1], 10)
     x = np.column_stack([t * 2.0 + np.linspace(0, 1, 20), np.linspace(-1, 1, 20)])

@@ -57,7 +57,8 @@ class Design:
 
     def standardised(self, X: Any, S: IntArray) -> FloatArray:
         """Return columns S of any table with the same columns, on the scale of this one, dense (n, |S|)."""
-        raw = X[:, S].toarray() if sparse.issparse(X) else np.take(X, S, axis=1)
+        # not np.take, which copies all of a Fortran-ordered table first
+        raw = X[:, S].toarray() if sparse.issparse(X) else X[:, S]
         out: FloatArray = raw.astype(np.float64, copy=False)
         out -= self.centre[S]
         out *= self.inverse_scale[S]

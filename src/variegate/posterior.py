@@ -20,6 +20,8 @@ Features = npt.ArrayLike
 
 AVERAGED = 100  # sets in an averaged prediction
 CHECKED = 400  # sets behind the diagnostics of a conditioned posterior
+AS_GOOD = np.log(0.1)  # a set with a tenth of the probability of the best one counts as a rival of it
+OVERLOOKED = np.log(20.0)  # and q overlooks it if q makes it this much rarer than the target does
 
 
 class Alternative(NamedTuple):
@@ -46,6 +48,7 @@ class Diagnostics(NamedTuple):
     expected_size: float
     prior_expected_size: float
     slab_precision: float | None
+    overlooked: float = 0.0  # nats by which q underrates a rival of the best set; importance weights cannot see it
 
     def messages(self) -> list[str]:
         """What a reader who is no specialist should know; empty if all is well."""
@@ -56,6 +59,13 @@ class Diagnostics(NamedTuple):
             found.append(
                 f"The posterior is harder than its approximation (Pareto k {self.pareto_k:.2f}, above 0.7): inclusion "
                 "probabilities are rough. The exact sampler, sample_posterior, gives a check."
+            )
+        if self.overlooked > OVERLOOKED:
+            found.append(
+                f"Some set is about as good as the best one, yet {np.exp(min(self.overlooked, 30)):.3g} times rarer "
+                "in the approximation than in the posterior: features that can stand in for each other, copies "
+                "perhaps, do not share their probability. `alternatives` lists such sets; a DPP posterior can hold "
+                "them."
             )
         if self.expected_size < 0.5:
             found.append("The data hardly support any feature: fewer than one is expected in a set.")
@@ -74,7 +84,7 @@ class Posterior:
     fit : Fit
         What the solver found.
     names : array (M,), optional
-        Names of the columns.
+        Names of the columns, strings. Several columns may share a name; they are then addressed by position.
     """
 
     fit: Fit = field(repr=False)
@@ -85,6 +95,12 @@ class Posterior:
     def __post_init__(self) -> None:
         if self.names is not None and np.shape(self.names) != (self.n_features,):
             raise ValueError(f"names must hold {self.n_features} names, one per column, got {np.shape(self.names)}.")
+        strange = [] if self.names is None else [x for x in np.asarray(self.names).tolist() if not isinstance(x, str)]
+        if strange:
+            raise ValueError(
+                f"names must be strings, got {strange[0]!r}: a number could be a position as well. "
+                "Hand in names.astype(str)."
+            )
 
     @property
     def target(self) -> Target:
@@ -116,14 +132,25 @@ class Posterior:
 
     def positions(self, features: Features, name: str = "features") -> IntArray:
         """Column positions of features given by name, by position or as a mask."""
-        given = np.atleast_1d(np.asarray(features))
-        if self.names is None or given.dtype.kind not in "OUS":
+        given = np.atleast_1d(np.asarray(list(features) if isinstance(features, set | frozenset) else features))
+        if given.dtype.kind not in "OUS":
             return as_index_set(given, self.n_features, name)
-        known = {label: i for i, label in enumerate(np.asarray(self.names).tolist())}
-        unknown = [label for label in given.tolist() if label not in known]
-        if unknown:
-            raise ValueError(f"{name}: there is no feature called {unknown[0]!r} among the {self.n_features} columns.")
-        return as_index_set(np.array([known[label] for label in given.tolist()]), self.n_features, name)
+        if self.names is None:
+            raise ValueError(
+                f"{name} holds {given.tolist()[0]!r}, but the columns have no names. Give positions, or the names "
+                "when making the Posterior."
+            )
+        return as_index_set([self._position(label, name) for label in given.tolist()], self.n_features, name)
+
+    def _position(self, label: Any, name: str) -> int:
+        found = np.flatnonzero(np.asarray(self.names) == label)
+        if len(found) == 0:
+            raise ValueError(f"{name}: there is no feature called {label!r} among the {self.n_features} columns.")
+        if len(found) > 1:
+            raise ValueError(
+                f"{name}: columns {found[:5].tolist()} are all called {label!r}. Say which by its position."
+            )
+        return int(found[0])
 
     def _labels(self, S: IntArray) -> npt.NDArray[Any]:
         return S if self.names is None else np.asarray(self.names)[S]
@@ -185,7 +212,14 @@ class Posterior:
             raise ValueError(f"Feature {self._labels(both).tolist()[0]!r} cannot be both included and excluded.")
         if self.target.size is not None and len(included) > self.target.size:
             raise ValueError(f"Sets have {self.target.size} features; {len(included)} cannot be included.")
-        return replace(self, included=included, excluded=excluded)
+        given = replace(self, included=included, excluded=excluded)
+        needed, possible = given._open_size, given.q.rank if self.target.size is not None else 0
+        if needed is not None and needed > possible:
+            raise ValueError(
+                f"Sets have {self.target.size} features; with {len(included)} included and {len(excluded)} excluded, "
+                f"{needed} more are needed, and at most {possible} of the others fit in together. Exclude fewer."
+            )
+        return given
 
     # --- sets -------------------------------------------------------------------------------------------------
 
@@ -208,6 +242,7 @@ class Posterior:
         Candidates are the best set, what is best without each of its members, and sets drawn from q. Each set shares
         at most 1 − `different` of its features with the better ones (Jaccard).
         """
+        size = self.target.size if size is None else size
         n, best = as_count(n), self.map(size)
         candidates = {S.tobytes(): S for S in [best, *self._candidates(best, size)]}
         ranked = sorted(((self.target.log_joint(S), S) for S in candidates.values()), key=lambda pair: -pair[0])
@@ -226,7 +261,7 @@ class Posterior:
         if not self.target.has_gains:
             return [S for S in drawn if size is None or len(S) == size]
         replaced = [S for _, S in swaps(self.target, best, self._settled())]
-        if size is None or self.target.size is not None:
+        if size == self.target.size:
             return [*replaced, *drawn]
         # without the member that was replaced, what is the best set of this size?
         gone = [np.setdiff1d(best, S) for S in replaced]
@@ -272,7 +307,23 @@ class Posterior:
             expected_size=float(self.inclusion_prob().sum()),
             prior_expected_size=float(self.target.size or self.target.prior.expected_size),
             slab_precision=getattr(self.target.likelihood, "slab_precision", None),
+            overlooked=self._overlooked(),
         )
+
+    def _overlooked(self) -> float:
+        """How much rarer, in logs, q makes a rival of the best set, one member exchanged, than the target does.
+
+        Importance weights know only sets that q draws. Of two copies mean field chooses one, and never looks again.
+        """
+        if not self.target.has_gains:
+            return 0.0
+        best = self.map()
+        value, log_q = self.target.log_joint(best), self.log_prob(best)
+        if log_q == -np.inf:
+            return np.inf
+        rivals = [T for _, T in swaps(self.target, best, self._settled())]
+        odds = [(self.target.log_joint(T) - value, self.log_prob(T) - log_q) for T in rivals]
+        return float(max((p - q for p, q in odds if p > AS_GOOD), default=0.0))
 
 
 def jaccard_distance(S: IntArray, T: IntArray) -> float:

@@ -61,13 +61,14 @@ def f_statistics(X: npt.ArrayLike, y: npt.ArrayLike) -> Array:
     t = outcome.astype(np.float64) if outcome.dtype.kind in "fiub" else _two_classes(outcome)
     if not np.isfinite(t).all():
         raise ValueError("expected an outcome without missing or infinite values, got some; drop those samples")
-    centred = t - t.mean()
+    centred = _standardised(t[:, None])[:, 0]
     if not centred.any():
         raise ValueError("expected an outcome that varies, got the same value for every sample")
     r2 = np.empty(Z.shape[1])
     for columns in _chunks(Z.shape[1]):
         S = _standardised(Z[:, columns])
-        r2[columns] = (S.T @ (centred / np.linalg.norm(centred))) ** 2
+        # sums row by row: a matrix product rounds differently by position, and copies would not tie
+        r2[columns] = (S * centred[:, None]).sum(axis=0) ** 2
         r2[columns][~S.any(axis=0)] = -1.0
     constant = r2 < 0
     with np.errstate(divide="ignore"):
@@ -123,7 +124,7 @@ def _logistic_fits(S: Array, t: Array) -> Array:
 
 def _log_likelihood(a: Array, b: Array, S: Array, t: Array) -> Array:
     eta = a + S * b
-    values: Array = t @ eta - np.logaddexp(0.0, eta).sum(axis=0)
+    values: Array = (t[:, None] * eta - np.logaddexp(0.0, eta)).sum(axis=0)  # by rows, so that copies tie
     return values
 
 
@@ -164,12 +165,13 @@ def _two_classes(y: Array) -> Array:
 def _standardised(X: Array) -> Array:
     """Return the columns centred and of unit norm; constant ones become zero."""
     S = X.astype(np.float64)
-    size = np.abs(S).max(axis=0)
+    # to order one, before and after centring, so that sums and squares cannot under- or overflow
+    np.ldexp(S, -np.frexp(np.abs(S).max(axis=0))[1], out=S)
     S -= S.mean(axis=0)
-    # what is left of a constant column is rounding error of its size
-    S[:, np.abs(S).max(axis=0) <= 8 * np.finfo(np.float64).eps * size] = 0.0
     largest = np.abs(S).max(axis=0)
-    S /= np.where(largest > 0, largest, 1.0)  # to order one first, so that squares cannot under- or overflow
+    # what is left of a constant column is rounding error of its size
+    S[:, largest <= 8 * np.finfo(np.float64).eps] = 0.0
+    S /= np.where(largest > 0, largest, 1.0)
     norms = np.linalg.norm(S, axis=0)
     scaled: Array = S / np.where(norms > 0, norms, 1.0)
     return scaled

@@ -23,6 +23,7 @@ from variegate.data import (
     read_string,
     read_table,
 )
+from variegate.data.csv_table import MISSING
 
 FUZZ = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 # text that looks like a table most of the time reaches deeper than random bytes do
@@ -43,6 +44,7 @@ LETTERS = [
     "|",
     "é",
     "\ufeff",
+    '"a\nb"',
     "9" * 400,
 ]
 SPACES = ["", "\t", " ", "\n", "\r\n", "\r", "\x0b", "\x85", "\u2028"]
@@ -131,13 +133,15 @@ def test_damaged_binary_files(tmp_path, name, content, position, byte, cut):
 NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=6).filter(
     lambda name: not name.startswith(("#", "\ufeff"))
 )
+# with line breaks, which quotes protect; blanks around a name are no part of it
+BROKEN_NAMES = st.lists(NAMES, min_size=1, max_size=3).map("\n".join)
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 
 
 @given(data=st.data(), sep=st.sampled_from([",", "\t", ";"]), end=st.sampled_from(["\n", "\r\n"]))
 @FUZZ
 def test_numbers_survive_a_round_trip(tmp_path, data, sep, end):
-    columns = data.draw(st.lists(NAMES, min_size=2, max_size=4, unique=True))
+    columns = data.draw(st.lists(BROKEN_NAMES, min_size=2, max_size=4, unique=True))
     rows = data.draw(st.lists(st.tuples(*[NUMBERS] * len(columns)), min_size=1, max_size=5))
     path = tmp_path / "round.csv"
     header = sep.join('"' + name.replace('"', '""') + '"' for name in columns)
@@ -152,7 +156,7 @@ def test_numbers_survive_a_round_trip(tmp_path, data, sep, end):
 @given(data=st.data(), sep=st.sampled_from([",", "\t", ";", " "]))
 @FUZZ
 def test_edges_survive_a_round_trip(tmp_path, data, sep):
-    edges = data.draw(st.lists(st.tuples(NAMES, NAMES), min_size=1, max_size=8))
+    edges = data.draw(st.lists(st.tuples(BROKEN_NAMES, BROKEN_NAMES), min_size=1, max_size=8))
     path = tmp_path / "round.csv"
     quoted = [sep.join('"' + name.replace('"', '""') + '"' for name in edge) for edge in edges]
     path.write_text("\n".join(quoted), encoding="utf-8", newline="")
@@ -161,3 +165,24 @@ def test_edges_survive_a_round_trip(tmp_path, data, sep):
         network = read_edges(path, delimiter=sep, header=False)
     assert set(network.names) == {name for edge in edges for name in edge}
     assert network.n_edges == len({frozenset(edge) for edge in edges if edge[0] != edge[1]})
+
+
+@given(data=st.data(), sep=st.sampled_from([",", "\t", ";"]), end=st.sampled_from(["\n", "\r\n"]))
+@FUZZ
+def test_words_survive_a_round_trip(tmp_path, data, sep, end):
+    """Ids, a categorical column and samples in columns, with line breaks inside the cells."""
+    ids = data.draw(st.lists(BROKEN_NAMES, min_size=2, max_size=5, unique=True))
+    words = data.draw(st.lists(BROKEN_NAMES, min_size=len(ids), max_size=len(ids)))
+    rows = [("id", "word", "x"), *zip(ids, words, map(str, range(len(ids))), strict=True)]
+    path = tmp_path / "round.csv"
+    lines = [sep.join('"' + cell.replace('"', '""') + '"' for cell in row) for row in rows]
+    path.write_text(end.join(lines) + end, encoding="utf-8", newline="")
+    table = read_table(path, id_column="id", categorical="word", missing="impute", delimiter=sep)
+    assert table.samples == tuple(ids)
+    assert table.X[:, -1].tolist() == list(range(len(ids)))
+    known = [i for i, word in enumerate(words) if word not in MISSING]
+    for i in known:
+        assert table.X[i, table.features.index(f"word={words[i]}")] == 1
+    turned = [sep.join('"' + cell.replace('"', '""') + '"' for cell in column) for column in zip(*rows, strict=True)]
+    path.write_text(end.join([turned[0], turned[2]]) + end, encoding="utf-8", newline="")
+    assert read_table(path, samples="columns", delimiter=sep).samples == tuple(ids)

@@ -100,10 +100,36 @@ def test_biogrid(tmp_path, header, extra, end):
     assert by_id.locate(["TP53"]).tolist() == [2]
 
 
+COMMENTS = '# downloaded today\n#by "me\n\n#\n'
+
+
+@pytest.mark.parametrize("reader", [read_biogrid, read_network])
+def test_comments_around_biogrid(tmp_path, reader):
+    path = write(tmp_path, "b.txt", COMMENTS + "\n".join([TAB2, *ROWS[:3], "# half way", *ROWS[3:], "#end"]))
+    assert edges_of(reader(path)) == {("MDM2", "TP53"), ("APP", "MDM2")}
+
+
+def test_biogrid_rows_that_are_short_or_divided_otherwise(tmp_path):
+    for wrong in ("\t".join(ROWS[1].split("\t")[:9]), ROWS[1].replace("\t", ","), ROWS[1].replace("\t", "    "), "x"):
+        path = write(tmp_path, "b.txt", COMMENTS + "\n".join([TAB2, ROWS[0], "", wrong, ROWS[2]]))
+        with pytest.raises(
+            UnreadableInput, match=r"b.txt, line 8: expected something in column \d+, got .*; delete or"
+        ):
+            read_biogrid(path)
+    long = write(tmp_path, "b.txt", "\n".join([TAB2, ROWS[0], ROWS[0] + "\tmore"]))
+    with pytest.raises(UnreadableInput, match=r"line 3: expected 24 columns as in the first line, got 25"):
+        read_biogrid(long)
+
+
 def test_biogrid_saved_by_a_spreadsheet(tmp_path):
     quoted = "\n".join("\t".join(f'"{cell}"' for cell in line.replace('"', "").split("\t")) for line in [TAB2, *ROWS])
     network = read_biogrid(write(tmp_path, "b.tsv", quoted))
     assert edges_of(network) == {("MDM2", "TP53"), ("APP", "MDM2")}
+
+
+def test_physical_is_yes_or_no(tmp_path):
+    with pytest.raises(ValueError, match="physical=True or False"):
+        read_biogrid(write(tmp_path, "b.txt", "\n".join([TAB2, *ROWS])), physical="no")
 
 
 def test_biogrid_partners_without_the_name_are_left_out_and_counted(tmp_path):
@@ -120,6 +146,7 @@ def test_biogrid_partners_without_the_name_are_left_out_and_counted(tmp_path):
         (TAB2.replace("Experimental System Type", "Kind") + "\n" + ROWS[0], "experimental system type"),
         ("a\tb\n1\t2", "starts with '#BioGRID Interaction ID'"),
         (TAB2.replace("\t", ",") + "\n", "tab-separated"),
+        (TAB2 + "\n", "a header and nothing below it"),
     ],
 )
 def test_bad_biogrid(tmp_path, text, message):
@@ -152,6 +179,23 @@ def test_string(tmp_path):
     assert read_string(links, min_score=0).n_edges == 3
 
 
+@pytest.mark.parametrize("reader", [read_string, read_network])
+def test_comments_around_string(tmp_path, reader):
+    text = COMMENTS + "#" + LINKS.replace("\n9606.ENSP2", "\n# comment\n9606.ENSP2", 1) + "# end\n"
+    aliases = write(tmp_path, "a.txt", COMMENTS + ALIASES + "# end\n")
+    network = reader(write(tmp_path, "l.txt", text), aliases=aliases)
+    assert edges_of(network) == {("9606.ENSP1", "9606.ENSP2"), ("9606.ENSP3", "9606.ENSP4")}
+    assert network.locate(["TP53"]).tolist() == [0]
+
+
+def test_short_lines_of_aliases_are_named(tmp_path):
+    links = write(tmp_path, "l.txt", LINKS)
+    for wrong in ("9606.ENSP2 MDM2 x", "9606.ENSP2\tMDM2"):
+        with pytest.raises(UnreadableInput, match=r"a\.txt, line 4: expected something in column 3"):
+            read_string(links, write(tmp_path, "a.txt", ALIASES.replace("9606.ENSP2\tMDM2\tx", wrong)))
+    assert read_string(links, write(tmp_path, "a.txt", ALIASES.replace("\tMDM2", "\t"))).locate(["TP53"]) == [0]
+
+
 def test_string_detailed_links_have_the_score_elsewhere(tmp_path):
     text = "protein1 protein2 neighborhood fusion combined_score\n1.A 1.B 999 0 500\n1.A 1.C 999 0 100\n"
     assert read_string(write(tmp_path, "l.txt", text)).names == ("1.A", "1.B")
@@ -161,9 +205,11 @@ def test_string_detailed_links_have_the_score_elsewhere(tmp_path):
     ("text", "message"),
     [
         (LINKS.replace("399", "abc"), "line 4: expected a number as combined_score, got 'abc'"),
-        (LINKS.replace(" 399", ""), "line 4"),
+        ("\n\n" + LINKS.replace("9606.ENSP2 9606.ENSP3 399", "\n#\n1.A 1.B abc"), "line 8: expected a number"),
+        (LINKS.replace(" 399", ""), "line 4: expected something in column 3, got '9606.ENSP2 9606.ENSP3'"),
         (LINKS.replace("combined_score", "weight"), "combined_score"),
         ("protein1 protein2 combined_score\nA B 3", "at least 400, found none"),
+        ("protein1 protein2 combined_score\n", "a header and nothing below it"),
     ],
 )
 def test_bad_string(tmp_path, text, message):
@@ -173,8 +219,9 @@ def test_bad_string(tmp_path, text, message):
 
 def test_bad_string_options(tmp_path):
     links = write(tmp_path, "l.txt", LINKS)
-    with pytest.raises(ValueError, match="0 to 1000"):
-        read_string(links, min_score=4000)
+    for wrong in (4000, -1, 0.4, "400", True, float("nan")):
+        with pytest.raises(ValueError, match="0 to 1000"):
+            read_string(links, min_score=wrong)
     with pytest.raises(UnreadableInput, match="string_protein_id"):
         read_string(links, write(tmp_path, "a.txt", "x\ty\n"))
 
@@ -187,7 +234,9 @@ EDGE_FILES = {
     "weights": "node1\tnode2\tweight\na\tb\t0.5\nb\tc\tx\n",
     "Windows, byte-order mark": "\ufefffrom,to\r\na,b\r\nb,c\r\n",
     "duplicates, directions, self-loops": "a,b\nb,a\nb,c\nc,c\na,b\nb,b\n",
-    "comment inside, blanks around": "a , b\n# b,z\nb, c\n",
+    "comment inside, blanks around": "a , b\n# b,z\n  # x,y\nb, c\n",
+    "end of file as in DOS": "a,b\r\nb,c\r\n\x1a",
+    "joined files": "source,target\na,b\nsource,target\nb,c\n",
     "quoted comma": 'Gene A,Gene B,note\na,b,"x, y"\nb,c,"z\nnew line"\n',
 }
 
@@ -213,6 +262,44 @@ def test_edge_list_headers_are_guessed_or_given(tmp_path):
     assert edges_of(read_edges(wide, columns=[1, 2], header=True)) == {("a", "b"), ("b", "c")}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "InteractorA\tInteractorB\na\tb\nb\tc\n",
+        "preferredName_A,preferredName_B\na,b\nb,c\n",
+        "TF,target\na,b\nb,c\n",
+        "left,right,weight\na,b,0.5\nb,c,1e-3\n",
+        "left,right,note,weight\na,b,p,\nb,c,q,NA\nb,a,q,7\n",
+        '"so\nurce","tar\nget",w\na,b,1\nb,c,2\n',
+    ],
+)
+def test_headers_are_no_edges(tmp_path, text):
+    assert edges_of(read_edges(write(tmp_path, "e.csv", text))) == {("a", "b"), ("b", "c")}
+
+
+def test_genes_that_read_like_headers_are_no_header(tmp_path):
+    network = read_edges(write(tmp_path, "e.csv", "ID1,ID2\nTCF3,ID1\n"))
+    assert edges_of(network) == {("ID1", "ID2"), ("ID1", "TCF3")}
+
+
+def test_lines_that_may_be_headers_are_asked_about(tmp_path):
+    path = write(tmp_path, "e.csv", "left,right\na,b\nb,c\n")
+    with pytest.warns(
+        DataWarning, match=r"first line, 'left right', is read as an edge.* header=True if .* header=False"
+    ):
+        assert read_edges(path).n_edges == 3
+    assert (read_edges(path, header=True).n_edges, read_edges(path, header=False).n_edges) == (2, 3)
+    for plain in ("a,b\nc,d\n", "a,b\nB,c\n", "a,b\nb,c\nc,d\n", "a,a\nb,c\nc,b\n", "a,b,0.5\nb,c,0.1\n"):
+        read_edges(write(tmp_path, "p.csv", plain), ignore_case=True)  # a warning would be an error
+
+
+def test_a_kind_of_interaction_between_the_names_is_told(tmp_path):
+    path = write(tmp_path, "n.sif", "TP53 pp MDM2\nMDM2 pp APP\n")
+    with pytest.warns(DataWarning, match=r"every edge leads to 'pp'; .* columns=, such as \[0, 2\]"):
+        read_edges(path)
+    assert edges_of(read_edges(path, columns=[0, 2])) == {("MDM2", "TP53"), ("APP", "MDM2")}
+
+
 def test_names_that_differ_in_case_only(tmp_path):
     path = write(tmp_path, "e.csv", "Tp53,MDM2\nTP53,APP\nmdm2,APP\n")
     with pytest.warns(DataWarning, match=r"4 names differ .* \(e.g. Tp53 and TP53\)"):
@@ -226,7 +313,13 @@ def test_names_that_differ_in_case_only(tmp_path):
 
 BAD_FILES = {
     "empty": (b"", "empty"),
-    "only comments": (b"# nothing\n\n", "only comments"),
+    "only comments": (b"# nothing\n  # more\n\n", "only comments"),
+    "only a byte-order mark": (b"\xef\xbb\xbf\n", "empty"),
+    "web page": (b"<!DOCTYPE HTML><html><body>404 Not Found</body></html>", "web page"),
+    "JSON": (b'{"nodes": [1, 2], "edges": [[1, 2]]}', "JSON"),
+    "Git LFS": (b"version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 9\n", "git lfs pull"),
+    "gzipped twice": (gzip.compress(gzip.compress(b"a,b\n")), "gzip file inside"),
+    "UTF-16 without mark": ("source,target\n".encode("utf-16-le"), "UTF-16"),
     "only a header": (b"source,target\n", "nothing below"),
     "one column": (b"abc\ndef\n", "only one: 'abc'"),
     "short line": (b"a,b\nc\n", "line 2"),
@@ -238,7 +331,9 @@ BAD_FILES = {
     "parquet": (b"PAR1abcdef", "Parquet"),
     "truncated gzip": (gzip.compress(b"a,b\n" * 1000)[:-12], "cut short or damaged"),
     "damaged gzip": (b"\x1f\x8bnonsense", "cut short or damaged"),
-    "open quote": (b'a,b\n"c,d\ne,f\n', "quote|line"),
+    "open quote": (b'a,b\n\nc,d\n"c,d\ne,f\n', "line 4: a quote is opened"),
+    "open quote in the first line": (b'a,"b\n' * 3, "line 3: a quote is opened|line 1"),
+    "long line": (b'a,b\n"x\ny",b\n\nb,c,d\n', "line 5: expected 2 columns as in the first line, got 3"),
 }
 
 
@@ -260,8 +355,14 @@ def test_wrong_delimiter_and_columns(tmp_path):
         read_edges(path, columns=["x", "b"])
     with pytest.raises(UnreadableInput, match="column number 7"):
         read_edges(path, columns=[0, 7])
-    with pytest.raises(ValueError, match="the two that hold"):
-        read_edges(path, columns=[0])
+    for wrong in ([0], "ab", [0, 0], 5, [True, False], [0.0, 1], [0, [1]]):
+        with pytest.raises(ValueError, match=r"the two \(names, or positions from 0\) that hold"):
+            read_edges(path, columns=wrong)
+    for wrong in ("", "ab", 5):
+        with pytest.raises(ValueError, match="delimiter= to be one character"):
+            read_edges(path, delimiter=wrong)
+    with pytest.raises(ValueError, match="header=True, False or None"):
+        read_edges(path, header="yes")
     with pytest.raises(UnreadableInput, match="found none; check the path"):
         read_edges(tmp_path / "absent.csv")
     with pytest.raises(UnreadableInput, match="cannot be opened"):
@@ -283,8 +384,10 @@ def test_graphml_as_networkx_writes_it(tmp_path):
     ("text", "message"),
     [
         ("<graphml><graph><node id='a'/>", "complete XML.*line 1"),
-        ("<html></html>", "outermost element is html"),
-        ("<graphml><edge source='a' target='b'/></graphml>", "leads to 'a', but no node"),
+        ("<svg></svg>", "outermost element is svg"),
+        ("<html></html>", "a web page, perhaps of a failed download"),
+        ("<graphml/>", "without any"),
+        ("<graphml><node id='c'/><edge source='a' target='b'/></graphml>", "leads to 'a', but no node"),
         ("<graphml><node/></graphml>", "attribute 'id' on every node"),
         ("<?xml version='1.0'?><!DOCTYPE x [<!ENTITY y 'z'>]><graphml/>", "document type"),
     ],
@@ -307,6 +410,11 @@ def test_networks_from_objects():
     assert as_network(network) is network
     with pytest.raises(ValueError, match="square"):
         as_network(np.ones((2, 3)))
+    for form in (np.full((2, 2), np.nan), sparse.csr_array(np.full((2, 2), np.inf))):
+        with pytest.raises(ValueError, match="without missing or infinite values; write 0 for no edge"):
+            as_network(form)
+    with pytest.raises(ValueError, match="matrix of numbers, got <U1"):
+        as_network(np.array([["a", "b"], ["c", "d"]]))
     with pytest.raises(ValueError, match="different names"):
         as_network(nx.Graph([(1, "1")]))
 

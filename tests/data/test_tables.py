@@ -1,5 +1,6 @@
 """Tables from every source give the same numbers, and bad ones a helpful line."""
 
+import datetime as dt
 import gzip
 
 import anndata
@@ -38,6 +39,7 @@ def sources(tmp_path):
         "comments.csv": b"# made by hand\n#\n" + text_of(FRAME).encode(),
         "hash.csv": b"#" + text_of(FRAME).encode(),
         "trailing.csv": text_of(FRAME).replace("\n", ",\n").encode(),
+        "excel.csv": b"sep=,\r\n" + text_of(FRAME, end="\r\n").encode(),
         "comma.csv": b"# made by hand, in 2020, on a, rainy, day\n" + text_of(FRAME).encode(),
         "quoted.csv": FRAME.to_csv(index=False, quoting=1).encode(),
         "r.tsv": FRAME.set_index("id").to_csv(sep="\t").replace("id\t", "", 1).encode(),
@@ -133,8 +135,75 @@ def test_numbers_called_id_are_no_feature(tmp_path):
         (tmp_path / "t.csv").write_text(f"{title},a,y\n1,5,1\n2,6,0\n")
         table = read_table(tmp_path / "t.csv", "y")
         assert (table.features, table.samples) == (("a",), ("1", "2"))
-    (tmp_path / "t.csv").write_text("sample,a\n1,5\n1,6\n")  # not unique: a measurement after all
-    assert read_table(tmp_path / "t.csv").features == ("sample", "a")
+    (tmp_path / "t.csv").write_text("case,a\n1,5\n0,6\n1,7\n")  # cases and controls: a measurement after all
+    assert read_table(tmp_path / "t.csv").features == ("case", "a")
+
+
+def test_ids_that_repeat_are_no_feature(tmp_path):
+    path = tmp_path / "t.csv"
+    for title in ("id", "patient_id", "Sample", "", "index"):
+        for cells in (("p1", "p2", "p1", "p2"), ("7", "8", "7", "8")):
+            path.write_text(f"{title},a\n" + "".join(f"{cell},{i}\n" for i, cell in enumerate(cells)))
+            with pytest.raises(
+                UnreadableInput, match=f"'{title}'.*'{cells[0]}' stands in lines 2, 4 .2 such ids.; .*drop="
+            ):
+                read_table(path)
+            assert read_table(path, drop=title).features == ("a",)
+            with pytest.warns(DataWarning, match=f"'{cells[0]}' is the id of 2 samples .2 such ids."):
+                table = read_table(path, id_column=title)
+            assert (table.features, table.samples) == (("a",), cells)
+    with pytest.raises(UnreadableInput, match="'p' stands in rows 1, 2 "):
+        read_table(pd.DataFrame({"subject": ["p", "p"], "a": [1, 2]}))
+    assert read_table(path, categorical="index").features == ("index=7", "index=8", "a")
+
+
+def test_ids_elsewhere_in_the_table_are_told(tmp_path):
+    (tmp_path / "t.csv").write_text("a,patient_id,case\n1,7,1\n2,8,0\n3,9,1\n")
+    with pytest.warns(
+        DataWarning, match=r"column 'patient_id' reads like ids, .* give id_column='patient_id' or drop="
+    ):
+        assert read_table(tmp_path / "t.csv").features == ("a", "patient_id", "case")
+    assert read_table(tmp_path / "t.csv", id_column="patient_id").samples == ("7", "8", "9")
+
+
+def test_ids_can_be_left_out(tmp_path):
+    (tmp_path / "t.csv").write_text("id,a\n1,5\n2,6\n")
+    table = read_table(tmp_path / "t.csv", drop=["id"])
+    assert (table.features, table.samples) == (("a",), ("1", "2"))
+
+
+@pytest.mark.parametrize("title", ["a\nb", "\na", "a\n\nb", "a\n", "a,\n;b"])
+@pytest.mark.parametrize("above", ["", "\n", "# comment\n\n"])
+def test_line_breaks_inside_quoted_names(tmp_path, title, above):
+    (tmp_path / "t.csv").write_text(f'{above}"{title}",b,"c\nd"\n1,2,3\n4,5,6\n')
+    table = read_table(tmp_path / "t.csv")
+    assert table.features == (title.strip(), "b", "c\nd")
+    assert table.X.tolist() == [[1, 2, 3], [4, 5, 6]]
+    (tmp_path / "t.csv").write_text(f'{above}"{title}",b,"c\nd"\n1,2,3\n4,5,6,7\n')
+    line = (above + title + "c\nd").count("\n") + 3
+    with pytest.raises(UnreadableInput, match=f"line {line}: expected 3 columns"):
+        read_table(tmp_path / "t.csv")
+
+
+def test_delimiters_at_the_ends_of_rows_only(tmp_path):
+    (tmp_path / "t.csv").write_text("id,a,b\ns1,1,2,\ns2,3,4,\n")
+    table = read_table(tmp_path / "t.csv", missing="drop_features")
+    assert (table.features, table.samples, table.X.tolist()) == (("a", "b"), ("s1", "s2"), [[1, 2], [3, 4]])
+
+
+def test_a_header_of_numbers_is_told(tmp_path):
+    (tmp_path / "t.csv").write_text("1.5,2,3\n4,5,6\n")
+    with pytest.warns(DataWarning, match=r"first line, '1.5, 2, 3', holds only numbers and is taken for the header"):
+        assert read_table(tmp_path / "t.csv").X.tolist() == [[4, 5, 6]]
+    for header in ("0,1,2", "y,850,852"):  # pandas' own names; wavelengths
+        (tmp_path / "t.csv").write_text(f"{header}\n4,5,6\n")
+        assert len(read_table(tmp_path / "t.csv").features) == 3
+
+
+def test_spaces_before_quotes(tmp_path):
+    (tmp_path / "t.csv").write_text('id, "a, b", c\ns1, 1, "2"\n')
+    table = read_table(tmp_path / "t.csv")
+    assert (table.features, table.X.tolist()) == (("a, b", "c"), [[1, 2]])
 
 
 def test_outcomes_in_the_first_column_can_be_missing(tmp_path):
@@ -171,6 +240,20 @@ def test_missing_values(tmp_path):
         assert filled.report.imputed == {"a": 1, "c": 1}
 
 
+def test_missing_values_of_nullable_types():
+    frame = pd.DataFrame({"a": pd.array([1, None, 3], dtype="Int64"), "b": pd.array(["u", None, "v"], dtype="string")})
+    with pytest.raises(UnreadableInput, match=r"got some in a \(1\), b \(1\)"):
+        read_table(frame)
+    assert read_table(frame, missing="drop_samples").X.tolist() == [[1, 1, 0], [3, 0, 1]]
+
+
+def test_an_outcome_that_is_not_there_shows_those_that_are(tmp_path):
+    obs = pd.DataFrame({"stage": ["I", "II"]}, index=["s", "t"])
+    anndata.AnnData(np.eye(2), obs=obs).write_h5ad(tmp_path / "t.h5ad")
+    with pytest.raises(UnreadableInput, match=r"an outcome column 'Stage', found \['stage'\]"):
+        read_table(tmp_path / "t.h5ad", "Stage")
+
+
 def test_missing_outcomes_follow_the_rule():
     frame = FRAME.assign(y=[1.0, np.nan, 3.0, 4.0])
     with pytest.raises(UnreadableInput, match=r"y \(outcome\) \(1\)"):
@@ -179,6 +262,36 @@ def test_missing_outcomes_follow_the_rule():
         table = read_table(frame, "y", missing=rule)
         assert table.samples == ("s1", "s3", "s4")
         assert table.features == ("a", "b", "still")
+
+
+def test_tables_without_samples_or_features(tmp_path):
+    for empty in (FRAME.iloc[:0], FRAME[["id", "y"]], pl.from_pandas(FRAME[["y"]]), FRAME[["id"]].iloc[:0]):
+        with pytest.raises(UnreadableInput, match=r"expected samples and features, got \d samples and \d features"):
+            read_table(empty, "y" if "y" in empty.columns else None)
+
+
+def test_infinite_cells_are_placed():
+    with pytest.raises(UnreadableInput, match=r"the pandas table, row 2, column 'b': .* infinite"):
+        read_table(pd.DataFrame({"a": [1.0, 2.0], "b": [1.0, np.inf]}))
+    with pytest.raises(UnreadableInput, match="sample 's3', column 'a'"):
+        read_table(FRAME.assign(a=[1, 2, -np.inf, 3]))
+    with pytest.raises(UnreadableInput, match="sample 's2', outcome 'y': expected finite"):
+        read_table(FRAME.assign(y=[1, np.inf, 2, 3]), "y")
+
+
+@pytest.mark.parametrize("cell", [[1, 2], np.ones(2), {"a": 1}, (1,), 1 + 2j, np.complex64(1j)])
+def test_cells_that_are_no_single_number_are_told(cell):
+    column = pd.Series([None, cell, None], dtype=object)
+    with pytest.raises(
+        UnreadableInput, match=f"row 2, column 'v': expected a number or a word .* {type(cell).__name__}"
+    ):
+        read_table(pd.DataFrame({"a": [1, 2, 3], "v": column}))
+    with pytest.raises(UnreadableInput, match="column 'v': expected a number or a word"):
+        read_table(pd.DataFrame({"a": [1, 2, 3], "v": column}), "v")
+    with pytest.raises(UnreadableInput, match=r"row 1, column 'c'.* complex"):
+        read_table(pd.DataFrame({"a": [1, 2], "c": [1j, 2j]}))
+    with pytest.raises(UnreadableInput, match=r"row 1, column 'l'.* list"):
+        read_table(pl.DataFrame({"a": [1, 2], "l": [[1], [2]]}))
 
 
 def test_nothing_left(tmp_path):
@@ -224,11 +337,12 @@ BAD_TABLES = {
         b"a,b\n" + b"".join(b"%d,t%d\n" % (i, i) for i in range(60)),
         "text with 60 different values",
     ),
-    "infinite": (b"a,b\n1,inf\n2,3\n", "column 'b': expected finite"),
+    "infinite": (b"a,b\n2,3\n\n1,inf\n", "line 4, column 'b': expected finite"),
     "binary": (b"a,b\n1,\x00\n", "line 2: expected text, got binary"),
     "truncated gzip": (gzip.compress(b"a,b\n1,2\n" * 500)[:-12], "cut short or damaged"),
     "excel in disguise": (b"PK\x03\x04....", "zip archive"),
-    "open quote": (b'a,b\n1,"2\n3,4\n', "quote|line"),
+    "open quote": (b'a,b\n\n1,2\n1,"2\n3,4\n', "line 4: a quote is opened"),
+    "open quote in the header": (b'a,"b\n3,4\n', "line 1: a quote is opened"),
     "decimal commas": (b"a;b\n1,5;2,5\n1,6;2,6\n", "column 'b': expected decimal points"),
 }
 
@@ -254,6 +368,23 @@ def test_damaged_binary_files(tmp_path, name):
         read_table(path)
 
 
+def test_npz_names_must_fit(tmp_path):
+    np.savez(tmp_path / "t.npz", X=np.ones((3, 2)), features=["a", "b", "c"], names=["u"])
+    with pytest.raises(
+        UnreadableInput, match=r"'features' for each of the 2 columns of X \(3, 2\), got shape \(3,\); .*samples="
+    ):
+        read_table(tmp_path / "t.npz")
+    np.savez(tmp_path / "t.npz", X=np.arange(6).reshape(3, 2), features=["a", "b", "c"], samples=["s", "t"])
+    table = read_table(tmp_path / "t.npz", samples="columns")
+    assert (table.features, table.samples) == (("a", "b", "c"), ("s", "t"))
+    np.savez(tmp_path / "t.npz", X=np.ones((2, 2)), features=[["a", "b"]])
+    with pytest.raises(UnreadableInput, match=r"'features' .* got shape \(1, 2\)"):
+        read_table(tmp_path / "t.npz")
+    np.savez(tmp_path / "t.npz", X=np.ones((3, 2)), ids=["a", "b"])
+    with pytest.raises(UnreadableInput, match="'ids' for each of the 3 rows"):
+        read_table(tmp_path / "t.npz")
+
+
 def test_npz_without_a_table_or_with_pickles(tmp_path):
     np.savez(tmp_path / "v.npz", y=np.ones(3))
     with pytest.raises(UnreadableInput, match=r"numeric array 'X' .* found \['y'\]"):
@@ -274,7 +405,13 @@ def test_bad_options(tmp_path):
         ({"outcome": "Y"}, r"outcome column 'Y', found \['y'\]"),
         ({"id_column": "who"}, "id column 'who'"),
         ({"drop": ["nobody"]}, "nobody"),
+        ({"drop": "nobody"}, r"\['nobody'\] do not; the columns are \['id', 'a'"),
+        ({"categorical": "ab"}, r"categorical columns to exist, but \['ab'\]"),
+        ({"categorical": ["a", "B"]}, r"categorical columns to exist, but \['B'\]"),
         ({"missing": "ignore"}, "one of error"),
+        ({"outcome": ["y"]}, "outcome= to be the name"),
+        ({"id_column": 2.5}, "id_column= to be the name"),
+        ({"drop": [["a"]]}, "drop= to be the name"),
         ({"samples": "diagonal"}, '"rows" or "columns"'),
     ]
     for options, message in wrong:
@@ -286,8 +423,29 @@ def test_bad_options(tmp_path):
         read_table(tmp_path / "t.xlsx")
     with pytest.raises(UnreadableInput, match="columns with different names"):
         read_table(pd.DataFrame([[1, 2]], columns=["a", "a"]))
-    with pytest.raises(UnreadableInput, match="dates"):
-        read_table(pd.DataFrame({"d": pd.to_datetime(["2020-01-01"]), "a": [1]}))
+    dated = {"a": [1], "d": [dt.date(2020, 1, 1)]}
+    for dates in (pd.DataFrame(dated), pd.DataFrame({"d": pd.to_datetime(["2020-01-01"])}), pl.DataFrame(dated)):
+        with pytest.raises(
+            UnreadableInput, match=r"row 1, column 'd': .* (Timestamp|date); make numbers of it, or drop it"
+        ):
+            read_table(dates)
+
+
+def test_wrong_delimiters(tmp_path):
+    (tmp_path / "t.csv").write_text("id;a;b\ns1;1,5;2\n")
+    with pytest.raises(
+        UnreadableInput, match=r"t\.csv: .* with the delimiter ',' there is one: 'id;a;b'; give another"
+    ):
+        read_table(tmp_path / "t.csv", delimiter=",")
+    for wrong in ("", ",,", 5):
+        with pytest.raises(ValueError, match="delimiter= to be one character"):
+            read_table(tmp_path / "t.csv", delimiter=wrong)
+
+
+def test_columns_may_be_called_by_numbers():
+    frame = pd.DataFrame([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    table = read_table(frame, outcome=2, drop=0)
+    assert (table.features, table.y.tolist()) == (("1",), [3.0, 6.0])
 
 
 def test_missing_extras_name_the_extra(monkeypatch):

@@ -8,7 +8,7 @@ from scipy.special import logsumexp
 
 from oracle import enumerate_dpp, g_test
 from variegate import IndependentSets, LowRankDPP
-from variegate.dpp import balance
+from variegate.dpp import balance, poisson_binomial, span
 
 
 def check_against(phi, theta):
@@ -20,7 +20,7 @@ def check_against(phi, theta):
     log_weights = np.array([float(mpmath.log(w)) if w else -np.inf for w in oracle.weights])
     got = np.array([q.log_prob(S) for S in oracle.sets]) + q.log_normalizer
     np.testing.assert_allclose(got, log_weights, rtol=1e-9, atol=1e-8)
-    for k in range(1, q.rank + 1):
+    for k in range(q.rank + 1):
         at_k = oracle.sizes == k
         prob, _ = oracle.where(at_k)
         np.testing.assert_allclose(q.inclusion_prob_fixed_size(k), prob @ oracle.gamma, rtol=1e-7, atol=1e-9)
@@ -80,7 +80,9 @@ def test_qualities_beyond_the_range_of_doubles():
     assert q.log_normalizer == pytest.approx(9000 + np.log(2))
     assert q.log_normalizer_fixed_size(3) == pytest.approx(9000)
     assert q.map().tolist() == [0, 2]
-    np.testing.assert_allclose(IndependentSets(theta).inclusion_prob(), [1, 0, 1, 0.5], atol=1e-12)
+    independent = IndependentSets(theta)
+    np.testing.assert_allclose(independent.inclusion_prob(), [1, 0, 1, 0.5], atol=1e-12)
+    assert q.log_normalizer_fixed_size(0) == independent.log_normalizer_fixed_size(0) == 0
 
 
 def test_an_impossible_item_of_any_quality():
@@ -111,10 +113,11 @@ def test_many_large_rows_are_peeled_together():
 
 def test_peeling_ends_where_rounding_looks_like_a_direction(monkeypatch):
     # dependent rows whose residuals never get below the tolerance: there are still no more than d directions
-    monkeypatch.setattr(balance, "SPAN_TOLERANCE", 1e-18)
+    monkeypatch.setattr(span, "SPAN_TOLERANCE", 1e-18)
+    monkeypatch.setattr(balance, "ROUNDING", 1e-18)
     rng = np.random.default_rng(0)
     q = LowRankDPP(rng.normal(size=(40, 5)), rng.uniform(50, 400, size=40))
-    assert q._numerics.factor.peeled.basis.shape == (5, 5)
+    assert np.count_nonzero(q._numerics.factor.log_scale) == 5
     assert q.expected_size == pytest.approx(5)
 
 
@@ -221,3 +224,43 @@ def test_labels_survive_conditioning():
     q = LowRankDPP(np.eye(4), np.zeros(4), items=["TP53", "BRCA1", "MYC", "ESR1"])
     given = q.condition(include=[1]).condition(exclude=[0])
     assert given.items.tolist() == ["MYC", "ESR1"]
+
+
+@pytest.mark.parametrize("spread", [1, 40, 400])
+@pytest.mark.parametrize("factor", [1e-150, 1.0, 1e150])
+@pytest.mark.parametrize("shape", [(6, 4), (4, 6), (1, 1), (0, 3)])
+def test_callers_who_made_numpy_raise_errors(shape, factor, spread):
+    rng = np.random.default_rng(0)
+    phi, theta = factor * rng.normal(size=shape), spread * rng.normal(size=shape[0])
+    phi[1:2] = phi[:1]
+    for q in (LowRankDPP(phi, theta), IndependentSets(theta)):
+        want = [q.log_normalizer, *every_answer(q)]
+        with np.errstate(all="raise"):
+            again = LowRankDPP(phi, theta) if isinstance(q, LowRankDPP) else IndependentSets(theta)
+            got = [again.log_normalizer, *every_answer(again)]
+        assert all(np.array_equal(a, b) for a, b in zip(want, got, strict=True))
+
+
+def every_answer(q):
+    everything = np.arange(q.n_items)
+    yield from (q.expected_size, q.rank, q.inclusion_prob(), q.marginal_kernel(everything), q.map(), q.log_prob([]))
+    yield from (q.covariance_matvec(np.ones(q.n_items)), *q.sample(3, 0), *map(q.log_prob, everything[:, None]))
+    for k in range(q.rank + 1):
+        yield from (
+            q.log_normalizer_fixed_size(k),
+            q.inclusion_prob_fixed_size(k),
+            *q.sample_fixed_size(k, 2, 0),
+            q.map(k),
+        )
+    if q.rank:
+        yield from (q.rescaled(q.rank / 2).theta, q.condition(include=q.map(1)).inclusion_prob())
+
+
+def test_draws_in_blocks_are_the_same_draws(monkeypatch):
+    rng = np.random.default_rng(0)
+    for q in (LowRankDPP(rng.normal(size=(9, 5)), np.zeros(9)), IndependentSets(np.zeros(9))):
+        want = [q.sample(50, 0), q.sample_fixed_size(2, 50, 0)]
+        with monkeypatch.context() as patch:
+            patch.setattr(poisson_binomial, "BLOCK_BYTES", 8 * 9 * 7)  # a few sets at a time
+            got = [q.sample(50, 0), q.sample_fixed_size(2, 50, 0)]
+        assert [[S.tolist() for S in sets] for sets in got] == [[S.tolist() for S in sets] for sets in want]

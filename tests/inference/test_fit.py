@@ -5,6 +5,8 @@ import pytest
 
 from inference_problems import PAIRS, Exact, correlated_data, make_target, similarity_of_columns
 from variegate.inference import ConvergenceWarning, Settings, Target, fit
+from variegate.inference.fit import error, level
+from variegate.inference.rao_blackwell import Point
 from variegate.likelihoods import CustomLikelihood, Gaussian
 from variegate.priors import bernoulli_prior, dpp_prior
 
@@ -85,6 +87,42 @@ def test_a_likelihood_without_gains_still_fits():
     found = fit(target, np.random.default_rng(0), GIVEN)
     exact = Exact(target)
     assert exact.divergence(found.q.theta)[0] - exact.smallest_divergence() < 0.02
+
+
+def test_without_gains_an_interrupt_keeps_what_there_is():
+    X, y = correlated_data(M=6, r=0.5, seed=0)
+    target = Target(CustomLikelihood(Gaussian(X, y).log_evidence, 6), bernoulli_prior(6, expected_size=2), "bernoulli")
+    heard = []
+
+    def impatient(progress):
+        heard.append(progress)
+        if len(heard) == 8:
+            raise KeyboardInterrupt
+
+    with pytest.warns(ConvergenceWarning, match="best found so far"):
+        found = fit(target, np.random.default_rng(0), callback=impatient)
+    assert found.interrupted
+    assert not found.converged
+    np.testing.assert_allclose(found.q.theta, np.mean([p.theta for p in heard[4:]], axis=0))
+
+
+def test_without_gains_the_last_pass_belongs_to_the_prior_that_is_returned():
+    X, y = correlated_data(M=6, r=0.5, seed=0)
+    target = Target(
+        CustomLikelihood(Gaussian(X, y).log_evidence, 6), bernoulli_prior(6, expected_size=0.3), "bernoulli"
+    )
+    found = fit(target, np.random.default_rng(0))
+    assert found.target.prior.expected_size > 1
+    exact = Exact(found.target)
+    assert exact.divergence(found.q.theta)[0] - exact.smallest_divergence() < 0.02
+
+
+def test_the_level_of_a_short_trace_has_its_own_error():
+    """One estimate has the error of one estimate."""
+    point = Point(np.zeros(1), np.zeros(1), np.array([-3.0, -1.0]), np.array([0.3, 0.4]), converged=False)
+    assert level(point) == -2.0
+    assert error(point) == pytest.approx(0.25)
+    assert error(point._replace(elbo=point.elbo[:1], elbo_error=point.elbo_error[:1])) == pytest.approx(0.3)
 
 
 class TestBehaviour:
@@ -213,6 +251,7 @@ def test_a_prior_of_low_rank_is_not_asked_for_more():
     [
         (lambda: Settings(solver="mcmc"), "sample_posterior"),
         (lambda: Settings(max_iter=0), "max_iter must be at least 1"),
+        (lambda: Settings(covariance="K"), '"empirical" or "closed"'),
         (lambda: make_target(size=0), "at least 1"),
         (lambda: make_target(posterior="DPP"), '"dpp" or "bernoulli"'),
     ],

@@ -6,6 +6,7 @@ import pytest
 from inference_problems import Exact, make_target
 from oracle import enumerate_dpp
 from variegate import IndependentSets, LowRankDPP
+from variegate.inference import ConvergenceWarning, Settings, fit
 from variegate.inference.fixed_form import fixed_form, second_moment
 from variegate.inference.starts import flat_start
 
@@ -59,3 +60,64 @@ def test_second_moment(family):
     np.testing.assert_allclose(second_moment(q), (gamma * oracle.prob[:, None]).T @ gamma, atol=1e-12)
     if family == "dpp":
         assert np.abs(second_moment(q)[:6, :6] - q.marginal_kernel(np.arange(6))).max() > 0.1
+
+
+class TestThroughFit:
+    def test_both_covariances_are_within_reach(self):
+        """An easy problem, that both solve: the same optimum, a trace of ELBO estimates around it."""
+        target = make_target("dpp", "dpp", r=0.3, seed=0, M=6, expected_size=2.0)
+        exact = Exact(target)
+        for covariance in ("empirical", "closed"):
+            given = Settings("fixed_form", learn_size=False, learn_slab=False, covariance=covariance)
+            found = fit(target, np.random.default_rng(0), given)
+            gap = exact.divergence(found.q.theta)[0] - exact.smallest_divergence()
+            assert gap < 0.01
+            assert found.converged
+            truth = exact.log_evidence - exact.divergence(found.q.theta)[0]
+            late = found.elbo_trace[-1000:]
+            assert late.mean() == pytest.approx(truth, abs=0.1)  # an unbiased trace: θ and log Z of the same step
+
+    @pytest.mark.parametrize("n_iter", [1, 3, 50, 200])
+    def test_too_few_steps_have_not_settled(self, n_iter):
+        target = make_target("dpp", "dpp", r=0.9, seed=0, M=10)
+        with pytest.warns(ConvergenceWarning, match="max_iter"):
+            found = fit(target, np.random.default_rng(0), Settings("fixed_form", max_iter=n_iter))
+        assert not found.converged
+
+    def test_a_run_that_calls_itself_converged_is_close(self):
+        """r = 0.9 takes more than 1,000 steps (0.27 nats above the optimum then); 6,000 are enough."""
+        target = make_target("dpp", "dpp", r=0.9, seed=0, M=10)
+        exact = Exact(target)
+        for n_iter in (1000, 6000):
+            point = fixed_form(target, flat_start(target, 3.0), np.random.default_rng(0), n_iter=n_iter)
+            gap = exact.divergence(point.theta)[0] - exact.smallest_divergence()
+            assert point.converged == (n_iter == 6000)
+            assert (gap < 0.05) == point.converged
+
+    def test_hyperparameters_are_learned(self):
+        target = make_target("dpp", "dpp", r=0.3, seed=0, M=6, expected_size=5.0)
+        target = target.with_slab_precision(1e4)
+        found = fit(target, np.random.default_rng(0), Settings("fixed_form", max_iter=3000))
+        usual = fit(target, np.random.default_rng(0))
+        assert found.n_iter == 3000
+        assert found.target.likelihood.slab_precision < 3e3
+        assert found.elbo > fit(target, np.random.default_rng(0), Settings(learn_size=False, learn_slab=False)).elbo
+        assert found.target.prior.expected_size == pytest.approx(usual.target.prior.expected_size, rel=0.3)
+
+    def test_interrupt_keeps_what_there_is(self):
+        heard = []
+
+        def impatient(progress):
+            heard.append(progress)
+            if len(heard) == 10:
+                raise KeyboardInterrupt
+
+        with pytest.warns(ConvergenceWarning, match="best found so far"):
+            found = fit(make_target(M=6), np.random.default_rng(0), Settings("fixed_form"), callback=impatient)
+        assert found.interrupted
+        assert not found.converged
+        np.testing.assert_allclose(found.q.theta, np.mean([p.theta for p in heard[5:]], axis=0))
+
+    def test_a_closed_form_for_a_fixed_size_is_refused(self):
+        with pytest.raises(ValueError, match='use "empirical" or no fixed size'):
+            fit(make_target(M=6, size=2), np.random.default_rng(0), Settings("fixed_form", covariance="closed"))

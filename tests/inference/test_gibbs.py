@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from inference_problems import Exact, make_target
-from variegate.inference import sample_posterior
+from variegate.inference import Target, sample_posterior
+from variegate.priors import dpp_prior
 
 
 @pytest.mark.parametrize("prior", ["dpp", "bernoulli"])
@@ -33,3 +34,22 @@ def test_states_follow_the_posterior_only_with_their_weights():
 def test_fixed_size_is_refused_with_a_reason():
     with pytest.raises(ValueError, match="any size"):
         sample_posterior(make_target(size=3), 10, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n_steps": 0}, "n_steps must be at least 1"),
+        ({"burn_in": -1}, "burn_in must not be negative"),
+        ({"start": [9]}, "start must hold positions from 0 to 7"),
+        ({"start": [1, 1]}, "more than once"),
+        ({"start": [0, 1]}, "probability zero under the DPP prior"),
+    ],
+)
+def test_bad_arguments(arguments, message):
+    target = make_target(M=8)
+    phi = target.phi.copy()
+    phi[1] = phi[0]
+    target = Target(target.likelihood, dpp_prior(phi, expected_size=2))
+    with pytest.raises(ValueError, match=message):
+        sample_posterior(target, **{"n_steps": 10, "rng": np.random.default_rng(0), **arguments})

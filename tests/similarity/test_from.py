@@ -100,7 +100,7 @@ def test_columns_take_frames_and_float32():
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.floats(1e-150, 1e150), st.floats(-1e3, 1e3), st.integers(0, 9))
+@given(st.floats(1e-250, 1e250) | st.sampled_from([1e-300, 1e303]), st.floats(-1e3, 1e3), st.integers(0, 9))
 def test_columns_do_not_depend_on_units(scale, shift, seed):
     X = np.random.default_rng(seed).standard_normal((12, 5))
     phi, other = similarity.from_columns(X), similarity.from_columns((X + shift) * scale)
@@ -114,6 +114,7 @@ def test_columns_do_not_depend_on_units(scale, shift, seed):
         (np.ones(3), "shape"),
         (np.array([["a", "b"]]), "table of numbers"),
         (np.ones((0, 3)), "shape"),
+        (np.array([[1j, 2.0]]), "complex"),
     ],
 )
 def test_bad_columns_are_named(X, message):
@@ -194,16 +195,55 @@ def test_duplicates_in_many_dimensions_far_apart():
     np.testing.assert_allclose(phi @ phi.T, np.kron(np.eye(100), np.ones((3, 3))), atol=1e-6)
 
 
-@pytest.mark.parametrize("tol", [-0.1, 1.0, float("nan")])
+@pytest.mark.parametrize("tol", [-0.1, 1.0, float("nan"), "0.1", None])
 def test_bad_tolerances(tol):
     with pytest.raises(ValueError, match="tol"):
         similarity.from_coordinates(POINTS, 0.2, tol=tol)
 
 
-@pytest.mark.parametrize("bandwidth", ["mode", 0.0, -1.0, [], [1.0, np.nan]])
+BAD_BANDWIDTHS = ["mode", 0.0, -1.0, [], [1.0, np.nan], {"a": 1.0}, {1.0}, ["a"], [[1.0]], None, [None], 1j, True]
+
+
+@pytest.mark.parametrize("bandwidth", BAD_BANDWIDTHS, ids=repr)
 def test_bad_bandwidths(bandwidth):
     with pytest.raises(ValueError, match="bandwidth"):
         similarity.from_coordinates(POINTS, bandwidth)
+
+
+def test_extreme_bandwidths_give_the_limits():
+    for tiny in (1e-200, 5e-324):
+        phi = similarity.from_coordinates(POINTS, tiny, rank=40)
+        np.testing.assert_allclose(phi @ phi.T, np.eye(40), atol=1e-12)
+    for huge in (1e200, 1.7e308, [1e200, 1e300]):
+        phi = similarity.from_coordinates(POINTS, huge)
+        np.testing.assert_allclose(phi @ phi.T, np.ones((40, 40)), atol=1e-12)
+    ring = similarity.from_network(RING, range(40), hubs=10, bandwidth=1e-200, rank=40)
+    np.testing.assert_allclose(ring @ ring.T, np.eye(40), atol=1e-12)
+    widths = np.where(np.arange(40) % 2, 1e200, 1e-200)
+    bumps = similarity.from_coordinates(POINTS, widths=widths)
+    same = np.where(np.arange(40) % 2, 1.0, 0.0)
+    np.testing.assert_allclose(bumps @ bumps.T, np.maximum(np.outer(same, same), np.eye(40)), atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160, 1e300])
+def test_coordinates_do_not_depend_on_units(scale):
+    scale = 2.0 ** np.round(np.log2(scale))  # a power of two rounds nothing
+    for options in ({}, {"bandwidth": "median"}, {"bandwidth": 0.2}, {"bandwidth": [0.1, 0.5]}):
+        scaled = {k: v if isinstance(v, str) else np.multiply(v, scale) for k, v in options.items()}
+        np.testing.assert_array_equal(
+            similarity.from_coordinates(POINTS * scale, **scaled), similarity.from_coordinates(POINTS, **options)
+        )
+    widths = np.linspace(0.1, 0.3, 40)
+    np.testing.assert_array_equal(
+        similarity.from_coordinates(POINTS * scale, widths=widths * scale),
+        similarity.from_coordinates(POINTS, widths=widths),
+    )
+
+
+def test_bad_widths():
+    for wrong in ([1.0], "wide", {"a": 1}, np.zeros(40), [[1.0]] * 40):
+        with pytest.raises(ValueError, match="expected 40 positive widths"):
+            similarity.from_coordinates(POINTS, widths=wrong)
 
 
 def test_coinciding_points_need_a_number():
@@ -244,13 +284,27 @@ def test_more_groups_than_columns_stay_nearly_apart():
     assert np.abs(K - dense_groups((np.arange(3000) // 2).tolist(), 0.5)).mean() < 0.07
 
 
+@pytest.mark.parametrize("rank", [1, 2, 3, 5, 46, 47, 60])
+@pytest.mark.parametrize("within", [0.0, 0.9])
+def test_groups_have_at_most_the_rank(rank, within):
+    phi = similarity.from_groups(LABELS, within=within, rank=rank)
+    assert phi.shape == (40, min(rank, 47))
+    np.testing.assert_allclose(np.linalg.norm(phi, axis=1), 1.0)
+
+
+@pytest.mark.parametrize("labels", ["abc", None, 5, np.array([["a", "b"]]), [["a"], ["b", "c"]]])
+def test_what_is_no_list_of_labels(labels):
+    with pytest.raises(ValueError, match="list of labels"):
+        similarity.from_groups(labels)
+
+
 def test_items_without_a_label_are_alone():
     phi = similarity.from_groups(["a", None, float("nan"), pd.NA, "a"])
     K = np.asarray(phi @ phi.T).round(12)
     np.testing.assert_array_equal(K, dense_groups(["a", 1, 2, 3, "a"], 0.9).round(12))
 
 
-@pytest.mark.parametrize("within", [-0.1, 1.0, float("nan")])
+@pytest.mark.parametrize("within", [-0.1, 1.0, float("nan"), "0.5", None])
 def test_within_is_a_similarity(within):
     with pytest.raises(ValueError, match="within"):
         similarity.from_groups(LABELS, within=within)
@@ -274,6 +328,14 @@ def test_annotations_are_cosines():
             np.testing.assert_allclose(dense @ dense.T, K, atol=1e-6)
 
 
+@pytest.mark.parametrize("scale", [1e-300, 1e200])
+def test_annotations_do_not_depend_on_units(scale):
+    table = np.array([[1.0, 2.0, 0.0], [0.0, 1.0, 1.0], [3.0, 0.0, 1.0]])
+    phi = similarity.from_annotations(table * scale, weights="equal", tol=0.0)
+    unit = table / np.linalg.norm(table, axis=1, keepdims=True)
+    np.testing.assert_allclose(phi @ phi.T, unit @ unit.T, atol=1e-12)
+
+
 def test_items_without_terms_are_strangers():
     sets = {"one": ["a", "b"], "two": ["b", "c"]}
     with pytest.warns(SimilarityWarning, match=r"1 of 4 items have no annotation \(e.g. z\)"):
@@ -282,10 +344,33 @@ def test_items_without_terms_are_strangers():
     assert phi.names == ("a", "z", "b", "c")
 
 
+def test_annotated_items_are_found_as_in_a_network():
+    """Numbers as text, any case where that is unambiguous, features named twice, items listed twice."""
+    sets = {"one": [7, "Tp53", "x", "X", 7], "two": iter(["8", "mdm2"])}
+    with pytest.warns(SimilarityWarning, match=r"1 of 6 items have no annotation \(e.g. nobody\)"):
+        phi = similarity.from_annotations(sets, ["7", 8, "TP53", "X", "7", "nobody"], weights="equal")
+    expected = np.zeros((6, 6))
+    expected[np.ix_([0, 2, 3, 4], [0, 2, 3, 4])] = 1
+    expected[[1, 5], [1, 5]] = 1
+    np.testing.assert_allclose(phi @ phi.T, expected, atol=1e-12)
+    with pytest.warns(SimilarityWarning, match=r"1 of 2 items have no annotation \(e.g. GENE\)"):
+        similarity.from_annotations({"one": ["gene", "Gene", "a"]}, ["GENE", "a"], weights="equal")
+
+
+@pytest.mark.parametrize("features", ["abc", 5, None])
+def test_a_word_or_number_is_no_list_of_features(features):
+    with pytest.raises(ValueError, match="expected features="):
+        similarity.from_annotations({"one": ["a"]}, features)
+    with pytest.raises(ValueError, match="expected features="):
+        similarity.from_network(RING, features)
+
+
 @pytest.mark.parametrize(
     ("table", "features", "message"),
     [
         ({"one": ["a"]}, None, "features="),
+        ({"one": "abc"}, ["a", "b"], "list of items for the term 'one', got 'abc'"),
+        ({"one": None}, ["a", "b"], "list of items for the term 'one', got None"),
         ({"one": ["a"]}, ["x", "y"], "no item"),
         (np.array([[-1.0]]), None, "non-negative"),
         (np.array([["x"]]), None, "numbers"),
@@ -314,6 +399,23 @@ def test_kernels_as_matrix_sparse_matrix_frame_and_function():
         np.testing.assert_allclose(phi @ phi.T, K / 3, atol=1e-10)
 
 
+def test_the_number_of_items_may_be_a_numpy_number():
+    phi = similarity.from_kernel(lambda rows, cols: np.equal.outer(rows, cols) * 1.0, features=np.int64(4))
+    np.testing.assert_array_equal(phi @ phi.T, np.eye(4))
+
+
+def test_missing_entries_anywhere_are_named():
+    K = np.exp(-squareform(pdist(POINTS)))
+    K[3, 17] = K[17, 3] = np.nan
+    for kernel in (sparse.csr_array(K), lambda rows, cols: K[np.ix_(rows, cols)]):
+        with pytest.raises(
+            ValueError, match=r"without missing or infinite values, got nan for items (3 and 17|17 and 3)"
+        ):
+            similarity.from_kernel(kernel, features=40, rank=40, tol=0.0)
+    with pytest.raises(ValueError, match="row 3, column 17"):
+        similarity.from_kernel(K)
+
+
 def test_an_item_without_variance_has_a_zero_row():
     assert not similarity.from_kernel(np.zeros((2, 2))).any()
     phi = similarity.from_kernel(np.diag([1.0, 0.0, 2.0]), tol=0.0)
@@ -329,6 +431,13 @@ def test_an_item_without_variance_has_a_zero_row():
         (np.array([[-1.0]]), {}, "diagonal"),
         (np.array([[1.0, 3.0], [3.0, 1.0]]), {}, "semidefinite"),
         (np.eye(2), {"features": ["a"]}, "2 names"),
+        (np.eye(2), {"features": np.int64(3)}, "2 names for the kernel's items, got 3"),
+        (np.eye(2), {"features": "ab"}, "features="),
+        (np.eye(2), {"features": True}, "features="),
+        (np.eye(2) * 1j, {}, "complex"),
+        (sparse.csr_array(np.eye(2) * 1j), {}, "complex"),
+        (lambda rows, cols: np.eye(2) * 1j, {"features": 2}, "real numbers, got complex"),
+        (lambda rows, cols: [["a", "b"], ["c", "d"]], {"features": 2}, "real numbers, got <U1"),
         (np.eye(2), {"rank": 0}, "rank"),
         (lambda rows, cols: np.eye(2), {}, "features="),
         (lambda rows, cols: np.eye(7), {"features": 300, "rank": 3}, "shape|match"),

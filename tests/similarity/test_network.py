@@ -87,9 +87,22 @@ def test_hubs_by_number_by_degree_and_by_name():
     assert names(choose_hubs(SMALL, 2)) == ["b", "d"]
     assert names(choose_hubs(SMALL, 300, min_degree=2)) == ["b", "d"]
     assert names(choose_hubs(SMALL, ["x", "beta"])) == ["x", "b"]
+    assert names(choose_hubs(SMALL, iter(["x"]))) == ["x"]
     for wrong in ({"hubs": 0}, {"hubs": ["nobody"]}, {"hubs": []}, {"hubs": 1, "min_degree": 9}):
         with pytest.raises(ValueError, match="expected"):
             choose_hubs(SMALL, **wrong)
+
+
+@pytest.mark.parametrize("wrong", ["12", "b", True, 2.0, None, np.float64(3)])
+def test_hubs_that_are_no_number_and_no_list(wrong):
+    with pytest.raises(ValueError, match="hubs to be a whole number, or a list of names"):
+        similarity.from_network(SMALL, ["a", "b"], hubs=wrong)
+
+
+@pytest.mark.parametrize("wrong", ["100", True, [3], float("nan")])
+def test_degrees_that_are_no_number(wrong):
+    with pytest.raises(ValueError, match="expected"):
+        similarity.from_network(SMALL, ["a", "b"], min_degree=wrong)
 
 
 def test_features_are_found_by_name_alias_and_case():

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from .columns import pick_columns
+from .columns import check_filled, pick_columns
 from .errors import DataWarning, UnreadableInput
 from .network import Network, network_from_edges, one_spelling, unambiguous
-from .text import first_line, read_text
+from .text import first_line, read_text, without_comments
 
 _COLUMNS = {
     "entrez_a": ["entrez gene interactor a"],
@@ -43,7 +43,11 @@ def read_biogrid(path: str | Path, *, organism: int = 9606, physical: bool = Tru
     """
     if names not in ("symbol", "entrez"):
         raise ValueError(f'expected names "symbol" or "entrez", got {names!r}')
+    if not isinstance(physical, bool):
+        raise ValueError(f"expected physical=True or False, got {physical!r}")
     rows = _interactions(path, read_text(path))
+    if not len(rows):
+        raise UnreadableInput(f"{path}: expected interactions, got a header and nothing below it; download it again")
     kept = rows[(rows.organism_a == str(organism)) & (rows.organism_b == str(organism))]
     if physical:
         kept = kept[kept.type.str.casefold() == "physical"]
@@ -59,6 +63,7 @@ def read_biogrid(path: str | Path, *, organism: int = 9606, physical: bool = Tru
 
 
 def _interactions(path: str | Path, text: str) -> pd.DataFrame:
+    text = without_comments(text, is_biogrid)
     header = first_line(text)
     if not is_biogrid(header):
         raise UnreadableInput(
@@ -77,8 +82,11 @@ def _interactions(path: str | Path, text: str) -> pd.DataFrame:
                 "is the file tab-separated and complete?"
             )
         positions.append(found[0])
-    rows = pick_columns(path, text, "\t", positions, quoted=False).iloc[1:]
-    return rows.set_axis(list(_COLUMNS), axis=1)
+    rows = pick_columns(path, text, "\t", positions, quoted=False)
+    # every official row has these: where one is blank the line is short, or divided by something else
+    needed = [positions[[*_COLUMNS].index(name)] for name in ("type", "organism_a", "organism_b")]
+    check_filled(path, rows[needed], text, "\t", quoted=False)
+    return rows.iloc[1:].set_axis(list(_COLUMNS), axis=1)
 
 
 def _named(path: str | Path, rows: pd.DataFrame, names: str) -> pd.DataFrame:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from .errors import UnreadableInput
-from .text import records, shortened
+from .text import line_of, open_quote, records, shortened
 
 
 def pick_columns(
@@ -24,20 +23,19 @@ def pick_columns(
     With `quoted=False` quotes are ordinary characters, except around a whole cell, where they are dropped:
     official exports are not quoted but may hold stray quotes, spreadsheets quote what they save.
     """
-    width = text_width(text, delimiter)
+    width = text_width(path, text, delimiter, quoted)
+    head = delimiter.join(map(str, range(width + 1))) + "\n"  # one column more, to see lines that are too long
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # pandas warns where it would drop cells
         try:
             frame = pd.read_csv(
-                io.BytesIO(text.encode()),
+                io.BytesIO((head + text).encode()),
                 sep=delimiter,
-                header=None,
-                names=range(width),
                 index_col=False,
-                usecols=sorted(set(columns)),
+                usecols=sorted({*columns, width}),
                 dtype=str,
                 na_filter=False,
-                skipinitialspace=delimiter == " ",
+                skipinitialspace=True,
                 quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
             )
         except (
@@ -46,7 +44,10 @@ def pick_columns(
             pd.errors.ParserWarning,
             ValueError,
         ) as error:
-            raise UnreadableInput(_parser_message(path, text, delimiter, str(error))) from None
+            raise UnreadableInput(_parser_message(path, text, delimiter, quoted, str(error))) from None
+    frame.columns = frame.columns.astype(int)
+    if frame.pop(width).fillna("").any():
+        raise UnreadableInput(_parser_message(path, text, delimiter, quoted, "long lines"))
     for column in frame.columns:
         codes, words = pd.factorize(frame[column].fillna(""))  # few names, many cells
         tidy = [word.strip() if quoted else word.strip().strip('"') for word in words]
@@ -54,43 +55,33 @@ def pick_columns(
     return frame[list(columns)]
 
 
-def text_width(text: str, delimiter: str) -> int:
-    """Return the number of columns of the first line that is not blank."""
-    line = next((line for line in io.StringIO(text) if line.strip()), "")
-    return len(next(csv.reader([line.strip("\n")], delimiter=delimiter, skipinitialspace=delimiter == " "), []))
+def text_width(path: str | Path, text: str, delimiter: str, quoted: bool = True) -> int:
+    """Return the number of columns of the first record."""
+    top = next(records(path, text, delimiter, quoted), None)
+    return 0 if top is None else len(top.cells)
 
 
-def check_filled(path: str | Path, frame: pd.DataFrame, text: str, delimiter: str) -> None:
+def check_filled(path: str | Path, frame: pd.DataFrame, text: str, delimiter: str, quoted: bool = True) -> None:
     """Refuse a file where one of the wanted cells is blank, naming the line."""
     blank = (frame == "").any(axis=1)
     if not blank.any():
         return
-    position = int(blank.to_numpy().argmax())
-    line, cells = position + 1, frame.iloc[position].tolist()
-    for i, record in enumerate(records(path, text, delimiter)):
-        if i == position:
-            line, cells = record.line, record.cells
-            break
-    raise UnreadableInput(
-        f"{path}, line {line}: expected a name in column {max(frame.columns) + 1} and before, got "
-        f"'{shortened(delimiter.join(map(str, cells)))}'; delete or complete the line, or give delimiter="
+    row = int(blank.to_numpy().argmax())
+    column = 1 + int(frame.columns[(frame.iloc[row] == "").to_numpy().argmax()])
+    line = line_of(path, text, delimiter, row, quoted)
+    got = shortened(text.split("\n")[line - 1])
+    way_out = "; delete or complete the line" + (
+        ", or give columns= or delimiter=" if quoted else f" (columns end at {delimiter!r})"
     )
+    raise UnreadableInput(f"{path}, line {line}: expected something in column {column}, got '{got}'{way_out}")
 
 
-def _parser_message(path: str | Path, text: str, delimiter: str, complaint: str) -> str:
+def _parser_message(path: str | Path, text: str, delimiter: str, quoted: bool, complaint: str) -> str:
     """Turn pandas' complaint into one that names the line."""
-    found = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", complaint)
-    if found:
-        expected, line, saw = found.groups()
-        return (
-            f"{path}, line {line}: expected {expected} columns as in the first line, got {saw}; "
-            "correct the line, or give delimiter="
-        )
-    found = re.search(r"EOF inside string starting at row (\d+)", complaint)
-    if found:
-        return f"{path}, row {int(found[1]) + 1}: a quote is opened and never closed; remove or close it"
-    width = text_width(text, delimiter)
-    for record in records(path, text, delimiter):
+    if "EOF inside string" in complaint:
+        return open_quote(path, text, delimiter)
+    width = text_width(path, text, delimiter, quoted)
+    for record in records(path, text, delimiter, quoted):
         if len(record.cells) > width:
             return (
                 f"{path}, line {record.line}: expected {width} columns as in the first line, got "

@@ -5,22 +5,28 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from .columns import check_filled, pick_columns, text_width
+from .columns import check_filled, pick_columns
+from .csv_table import MISSING, NUMBER
 from .errors import DataWarning, UnreadableInput
 from .network import Network, network_from_edges, one_spelling
-from .text import find_delimiter, first_line, read_text, records, shortened, without_comments
+from .text import check_delimiter, find_delimiter, first_record, read_text, records, shortened, without_comments
 
-# "source", "target", "gene_a", "Node 1", "protein2", "entrez_id_b", "from", "to"
+# "source", "target", "gene_a", "Node 1", "protein2", "entrez_id_b", "preferredName_A", "from", "to"
 _HEADER_CELL = re.compile(
-    r"(source|target|from|to|start|end|head|tail"
-    r"|(node|gene|protein|interactor|symbol|entrez|id|name|vertex|item|feature)s?"
+    r"(source|target|from|to|start|end|head|tail|src|dst|tf|regulator|ligand|receptor|bait|prey|partner"
+    r"|(preferred|official|hgnc|string|uni|ref)?[ _.]?"
+    r"(node|gene|protein|prot|interactor|participant|partner|symbol|entrez|ensembl|id|name|vertex|item|feature)s?"
     r"([ _.]?(id|name|symbol))?[ _.]?([12abxyij]|source|target|from|to)?)",
     re.IGNORECASE,
 )
+_ROWS_FOR_HEADER = 1000
 
 
 def read_edges(
@@ -38,32 +44,41 @@ def read_edges(
     path : CSV, TSV or space-separated text, possibly gzipped; lines that begin with '#' are comments
     columns : which two columns hold the ends (names in the header, or positions from 0); None: the first two
     delimiter : None: found in the first line
-    header : whether the first line is one; None: yes if it reads like one ("source", "gene_a", …), or if the
-        names below it are all numbers and its own are not
+    header : whether the first line is one; None: yes if it reads like one ("source", "gene_a", …), or if all
+        names (or another column, such as weights) are numbers below it and not in it; where neither name
+        occurs again although others do, the line is read as an edge, and a warning asks
     ignore_case : True merges nodes whose names differ in upper and lower case only; otherwise such nodes
         stay apart (in some organisms they are different genes) and a warning counts them
 
     Duplicates and both directions count once, self-loops not at all.
     """
+    check_delimiter(delimiter)
+    if header not in (None, True, False):
+        raise ValueError(f"expected header=True, False or None, got {header!r}")
     text = without_comments(read_text(path))
-    line = first_line(text)
+    line = first_record(text)
     if not line:
         raise UnreadableInput(f"{path}: expected edges, got only comments and blank lines")
     delimiter = delimiter or find_delimiter(path, line)
-    if text_width(text, delimiter) < 2:
+    top = [cell.strip() for cell in next(records(path, text, delimiter)).cells]
+    if len(top) < 2:
         raise UnreadableInput(
             f"{path}: expected at least two columns, but with the delimiter {delimiter!r} the "
-            "first line has one: "
-            f"'{shortened(line)}'; give another delimiter="
+            f"first line has one: '{shortened(line)}'; give another delimiter="
         )
-    top = [cell.strip() for cell in next(records(path, text, delimiter)).cells]
     positions = _positions(path, top, columns)
     frame = pick_columns(path, text, delimiter, positions)
     check_filled(path, frame, text, delimiter)
-    if header or (header is None and (_by_name(columns) or _reads_like_header(frame))):
-        frame = frame.iloc[1:]
+    if header is None:
+        header = _by_name(columns) or _reads_like_header(frame) or _heads_numbers(path, text, delimiter, positions)
+        if not header:
+            _ask_about_header(path, frame)
+    if header:  # which may stand again further below, where files were joined
+        frame = frame[(frame != frame.iloc[0]).any(axis=1)]
     if not len(frame):
         raise UnreadableInput(f"{path}: expected edges, got a header and nothing below it")
+    if columns is None and len(top) > 2:
+        _ask_about_star(path, frame)
     return _network(path, frame, ignore_case)
 
 
@@ -72,9 +87,13 @@ def _by_name(columns: Sequence[str] | Sequence[int] | None) -> bool:
 
 
 def _positions(path: str | Path, top: list[str], columns: Sequence[str] | Sequence[int] | None) -> list[int]:
-    wanted: list[str | int] = [0, 1] if columns is None else [*columns]
-    if len(wanted) != 2:
-        raise ValueError(f"expected columns= with the two that hold the ends of an edge, got {wanted}")
+    several = isinstance(columns, Sequence | np.ndarray) and not isinstance(columns, str)
+    wanted: list[Any] = [0, 1] if columns is None else [*columns] if several else []
+    right = [isinstance(end, str | int | np.integer) and not isinstance(end, bool) for end in wanted]
+    if right != [True, True] or wanted[0] == wanted[1]:
+        raise ValueError(
+            f"expected columns= with the two (names, or positions from 0) that hold the ends, got {columns!r}"
+        )
     positions = []
     for column in wanted:
         if isinstance(column, str) and column not in top:
@@ -89,9 +108,47 @@ def _positions(path: str | Path, top: list[str], columns: Sequence[str] | Sequen
 def _reads_like_header(frame: pd.DataFrame) -> bool:
     top, rest = frame.iloc[0], frame.iloc[1:]
     if all(_HEADER_CELL.fullmatch(cell) for cell in top):
-        return True
+        others = rest[(rest != top).any(axis=1)]
+        return not others.isin(top.tolist()).to_numpy().any()  # ID1 and ID2 are genes
     numeric = [rest[column].str.fullmatch(r"\d+").all() for column in frame.columns]
     return len(rest) > 0 and all(numeric) and not any(cell.isdigit() for cell in top)
+
+
+def _heads_numbers(path: str | Path, text: str, delimiter: str, ends: Sequence[int]) -> bool:
+    """Tell whether a column beside the two ends has numbers below a word, as "weight" above 0.5."""
+    top, *rest = (record.cells for record in islice(records(path, text, delimiter), _ROWS_FOR_HEADER))
+    for j in [j for j in range(len(top)) if j not in ends]:
+        cells = [row[j].strip() for row in rest if j < len(row)]
+        present = [cell for cell in cells if cell not in MISSING]
+        if present and all(map(NUMBER.fullmatch, present)) and not NUMBER.fullmatch(top[j].strip()):
+            return top[j].strip() not in MISSING
+    return False
+
+
+def _ask_about_header(path: str | Path, frame: pd.DataFrame) -> None:
+    """Warn about a first line that may be a header of unknown words: both names are alone among names that recur."""
+    names, top = pd.concat([frame.iloc[1:, 0], frame.iloc[1:, 1]]), frame.iloc[0].tolist()
+    if names.isin(top).any() or not names.duplicated().any() or top[0] == top[1]:
+        return
+    if not {name.casefold() for name in names.unique()} & {name.casefold() for name in top}:
+        warnings.warn(
+            f"{path}: the first line, '{shortened(' '.join(top))}', is read as an edge, but neither name "
+            "occurs again; give header=True if it is a header, header=False if not",
+            DataWarning,
+            stacklevel=3,
+        )
+
+
+def _ask_about_star(path: str | Path, frame: pd.DataFrame) -> None:
+    """Warn where all edges have one end in common: it may be the kind of interaction, as in "TP53 pp MDM2"."""
+    same = [frame.iloc[0, j] for j in (0, 1) if (frame.iloc[:, j] == frame.iloc[0, j]).all()]
+    if len(same) == 1 and len(frame) > 1:
+        warnings.warn(
+            f"{path}: every edge leads to '{shortened(same[0])}'; if the names stand in other columns, give columns=, "
+            "such as [0, 2]",
+            DataWarning,
+            stacklevel=3,
+        )
 
 
 def _network(path: str | Path, frame: pd.DataFrame, ignore_case: bool) -> Network:

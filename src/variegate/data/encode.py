@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import date, time, timedelta
 from itertools import pairwise
 from typing import Any
 
@@ -18,6 +19,8 @@ from .frames import RawTable
 from .text import shortened
 
 _MOST_CATEGORIES = 50
+_SEVERAL = (list, tuple, set, frozenset, dict, np.ndarray, pd.Series, complex, np.complexfloating)
+_DATES = (date, time, timedelta, pd.Period)
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 
 
@@ -39,6 +42,7 @@ def to_numeric(raw: RawTable, categorical: Collection[str] = ()) -> pd.DataFrame
     done = {}
     for name in [n for n, kind in zip(raw.frame.columns, raw.frame.dtypes, strict=True) if _needs_work(kind)]:
         cells = raw.frame[name]
+        check_scalar(raw, name, cells)
         done[name] = _text(cells) if name in categorical else _number_or_text(raw, name, cells)
     for name in [n for n in categorical if n in raw.frame.columns and n not in done]:
         done[name] = _text(raw.frame[name])
@@ -74,6 +78,23 @@ def one_hot(frame: pd.DataFrame, where: str, categorical: Collection[str] = ()) 
     return Encoded(np.ascontiguousarray(X), tuple(features), tuple(groups))
 
 
+def place(raw: RawTable, row: int) -> str:
+    """Return where a row is, as an error message says it: file and line, or table and sample."""
+    if raw.line_of is not None:
+        return f"{raw.where}, line {raw.line_of(row)}"
+    return f"{raw.where}, row {row + 1}" if raw.ids is None else f"{raw.where}, sample '{shortened(raw.ids[row])}'"
+
+
+def check_scalar(raw: RawTable, name: str, cells: pd.Series) -> None:
+    """Refuse a column whose cells are lists, arrays, dictionaries, complex numbers or dates."""
+    for row, cell in enumerate(cells.array if _needs_work(cells.dtype) else ()):
+        if isinstance(cell, _SEVERAL + _DATES) and cell is not pd.NaT:
+            raise UnreadableInput(
+                f"{place(raw, row)}, column '{shortened(name)}': expected a number or a word in each cell, got "
+                f"{type(cell).__name__}; make numbers of it, or drop it"
+            )
+
+
 def missing_counts(frame: pd.DataFrame) -> dict[str, int]:
     """Return the number of missing cells of each column that has any."""
     counts = frame.isna().sum()
@@ -99,8 +120,6 @@ def _needs_work(kind: Any) -> bool:
 
 
 def _number_or_text(raw: RawTable, name: str, cells: pd.Series) -> pd.Series:
-    if str(cells.dtype).startswith(("datetime", "timedelta", "period")):
-        raise UnreadableInput(f"{raw.where}, column '{name}': expected numbers or categories, got dates; drop it")
     text = _text(cells)
     numbers = pd.to_numeric(text, errors="coerce").astype(float)
     present = text.notna()
@@ -115,12 +134,8 @@ def _number_or_text(raw: RawTable, name: str, cells: pd.Series) -> pd.Series:
         )
     if 2 * int((present & ~wrong).sum()) < int(present.sum()):
         return text
-    if raw.line_of is not None:
-        place = f", line {raw.line_of(row)}"
-    else:
-        place = f", row {row + 1}" if raw.ids is None else f", sample '{shortened(raw.ids[row])}'"
     raise UnreadableInput(
-        f"{raw.where}{place}, column '{shortened(name)}': expected a number, got "
+        f"{place(raw, row)}, column '{shortened(name)}': expected a number, got "
         f"'{shortened(text.iloc[row])}' "
         f"({int(wrong.sum())} such cells); correct it, leave it blank if missing, or list the "
         "column as categorical"
@@ -128,7 +143,7 @@ def _number_or_text(raw: RawTable, name: str, cells: pd.Series) -> pd.Series:
 
 
 def _text(cells: pd.Series) -> pd.Series:
-    values = [None if v is None or v != v or v is pd.NaT or v is pd.NA else str(v).strip() for v in cells.array]
+    values = [None if v is None or v is pd.NA or v is pd.NaT or v != v else str(v).strip() for v in cells.array]
     return pd.Series([None if v in MISSING else v for v in values], index=cells.index, dtype=object)
 
 

@@ -19,6 +19,7 @@ from .text import read_bytes
 
 _FEATURE_KEYS = ("features", "feature_names", "columns", "symbols", "genes", "names")
 _SAMPLE_KEYS = ("samples", "sample_ids", "ids", "index")
+_VAGUE_KEYS = ("names", "index")  # may be something else, if their length does not fit
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,13 @@ class RawTable:
     line_of: Callable[[int], int] | None = None
 
 
-def load(source: Any, delimiter: str | None = None, text_columns: tuple[str, ...] = ()) -> RawTable:
-    """Return any source as a RawTable: a path by its ending, or a pandas, polars or pyarrow table."""
+def load(
+    source: Any, delimiter: str | None = None, text_columns: tuple[str, ...] = (), *, turned: bool = False
+) -> RawTable:
+    """Return any source as a RawTable: a path by its ending, or a pandas, polars or pyarrow table.
+
+    `turned` says that samples are in columns, which matters where names are kept apart (.npz).
+    """
     if not isinstance(source, str | Path):
         return _from_frame(source)
     endings = [ending.lower() for ending in Path(source).suffixes]
@@ -48,7 +54,7 @@ def load(source: Any, delimiter: str | None = None, text_columns: tuple[str, ...
     if kind in (".parquet", ".pq"):
         return _from_parquet(source)
     if kind == ".npz":
-        return _from_npz(source)
+        return _from_npz(source, turned)
     if kind == ".h5ad":
         return _from_h5ad(source)
     if kind in (".xlsx", ".xls", ".ods"):
@@ -89,7 +95,7 @@ def _to_numpy(column: Any) -> Any:
         if column.null_count() == 0:
             return column.to_numpy()
         return np.array([np.nan if v is None else float(v) for v in column.to_list()])
-    return np.array([None if v is None else v for v in column.to_list()], dtype=object)
+    return pd.Series(column.to_list(), dtype=object).to_numpy()  # numpy would make a table of lists of one length
 
 
 def _from_parquet(path: str | Path) -> RawTable:
@@ -103,7 +109,7 @@ def _from_parquet(path: str | Path) -> RawTable:
     return RawTable(raw.frame, str(path), raw.ids)
 
 
-def _from_npz(path: str | Path) -> RawTable:
+def _from_npz(path: str | Path, turned: bool) -> RawTable:
     content = read_bytes(path)
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
@@ -117,16 +123,28 @@ def _from_npz(path: str | Path) -> RawTable:
     if key is None:
         raise UnreadableInput(f"{path}: expected a numeric array 'X' (samples × features), found {list(arrays)[:8]}")
     X = arrays.pop(key)
-    features = _labels(arrays, _FEATURE_KEYS, X.shape[1]) or [f"x{j}" for j in range(X.shape[1])]
-    check_names(features, str(path), "features")
-    ids = _labels(arrays, _SAMPLE_KEYS, X.shape[0])
+    row_keys, column_keys = (_FEATURE_KEYS, _SAMPLE_KEYS) if turned else (_SAMPLE_KEYS, _FEATURE_KEYS)
+    columns = _labels(path, arrays, column_keys, X.shape, 1) or [f"x{j}" for j in range(X.shape[1])]
+    check_names(columns, str(path), "samples" if turned else "features")
+    ids = _labels(path, arrays, row_keys, X.shape, 0)
     vectors = {name: array for name, array in arrays.items() if array.shape == (X.shape[0],)}
-    frame = pd.DataFrame(X, columns=features)
+    frame = pd.DataFrame(X, columns=columns)
     return RawTable(frame, str(path), tuple(ids) if ids else None, pd.DataFrame(vectors))
 
 
-def _labels(arrays: dict[str, Any], keys: tuple[str, ...], length: int) -> list[str] | None:
-    found = next((key for key in keys if key in arrays and arrays[key].shape == (length,)), None)
+def _labels(
+    path: str | Path, arrays: dict[str, Any], keys: tuple[str, ...], shape: tuple[int, int], axis: int
+) -> list[str] | None:
+    """Return the names along an axis of X and take them out of the arrays, or None if there are none."""
+    present = [key for key in keys if key in arrays]
+    found = next((key for key in present if arrays[key].shape == (shape[axis],)), None)
+    wrong = [key for key in present if key not in _VAGUE_KEYS]
+    if wrong and found is None:
+        raise UnreadableInput(
+            f"{path}: expected a name in '{wrong[0]}' for each of the {shape[axis]} "
+            f"{('rows', 'columns')[axis]} of X {shape}, got shape {arrays[wrong[0]].shape}; correct it, or "
+            "turn X by the option samples="
+        )
     return [str(value) for value in arrays.pop(found)] if found else None
 
 

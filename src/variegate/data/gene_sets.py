@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from .errors import UnreadableInput
-from .text import read_text, shortened
+from .text import is_comment, read_text, shortened
 
 
 def read_gene_sets(path: str | Path) -> dict[str, tuple[str, ...]]:
     """Read a GMT file: set name → members, in the file's order, each member once."""
     sets: dict[str, tuple[str, ...]] = {}
     for number, line in enumerate(read_text(path).split("\n"), start=1):
-        if not line.strip() or line.startswith("#"):
+        if not line.strip() or is_comment(line):
             continue
         name, *rest = (cell.strip().strip('"') for cell in line.split("\t"))
         members = tuple(dict.fromkeys(cell for cell in rest[1:] if cell))
@@ -20,7 +20,7 @@ def read_gene_sets(path: str | Path) -> dict[str, tuple[str, ...]]:
             raise UnreadableInput(
                 f"{path}, line {number}: expected a set's name, a description and members, "
                 "separated by tabs, "
-                f"got '{shortened(line)}'"
+                f"got '{shortened(line)}'; correct or delete the line"
             )
         if name in sets:
             raise UnreadableInput(f"{path}, line {number}: the set '{shortened(name)}' appears twice; rename one")

@@ -17,6 +17,8 @@ def read_graphml(path: str | Path) -> Network:
     if _tag(root) != "graphml":
         raise UnreadableInput(f"{path}: expected a GraphML file, got XML whose outermost element is {_tag(root)}")
     nodes = [node for node in root.iter() if _tag(node) == "node"]
+    if not nodes:
+        raise UnreadableInput(f"{path}: expected nodes, got GraphML without any; export it again")
     ids = [_attribute(path, node, "id") for node in nodes]
     ends = list(_edges(path, root, set(ids)))
     titles = {key.get("id"): (key.get("attr.name") or "").casefold() for key in root.iter() if _tag(key) == "key"}
@@ -37,7 +39,9 @@ def _root(path: str | Path, text: str) -> ET.Element:
     try:
         return ET.fromstring(text)
     except (ET.ParseError, ValueError) as error:
-        raise UnreadableInput(f"{path}: expected complete XML, but it cannot be parsed: {error}") from None
+        raise UnreadableInput(
+            f"{path}: expected complete XML, but it cannot be parsed: {error}; export it again"
+        ) from None
 
 
 def _edges(path: str | Path, root: ET.Element, ids: set[str]) -> Iterator[tuple[str, str]]:

@@ -57,16 +57,23 @@ class Network:
         A feature is looked up as it is, then among the aliases, then both again with upper and lower case
         ignored, where that leaves one candidate.
         """
-        exact = {name: i for i, name in enumerate(self.names)}
-        other = {alias: exact[name] for alias, name in self.aliases.items()}
-        lookups = [exact, other, _ignoring_case(exact), _ignoring_case(other)]
+        return locate_names(features, self.names, self.aliases)
 
-        def node(name: str) -> int:
-            spellings = [name, name, name.casefold(), name.casefold()]
-            hits = [lookup[s] for lookup, s in zip(lookups, spellings, strict=True) if s in lookup]
-            return hits[0] if hits else -1
 
-        return np.array([node(str(feature)) for feature in features], dtype=np.intp)
+def locate_names(
+    features: Iterable[object], names: Sequence[str], aliases: Mapping[str, str] | None = None
+) -> npt.NDArray[np.intp]:
+    """Return the position of each feature among the names, −1 for strangers; see `Network.locate`."""
+    exact = {name: i for i, name in enumerate(names)}
+    other = {alias: exact[name] for alias, name in (aliases or {}).items()}
+    lookups = [exact, other, _ignoring_case(exact), _ignoring_case(other)]
+
+    def position(name: str) -> int:
+        spellings = [name, name, name.casefold(), name.casefold()]
+        hits = [lookup[s] for lookup, s in zip(lookups, spellings, strict=True) if s in lookup]
+        return hits[0] if hits else -1
+
+    return np.array([position(str(feature)) for feature in features], dtype=np.intp)
 
 
 def network_from_edges(
@@ -131,7 +138,11 @@ def _from_networkx(graph: Any) -> Network:
 def _from_matrix(matrix: Any) -> Network:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"expected a square adjacency matrix, got shape {matrix.shape}")
+    if matrix.dtype.kind not in "biuf":
+        raise ValueError(f"expected an adjacency matrix of numbers, got {matrix.dtype}")
     entries = sparse.coo_array(matrix)
+    if not np.isfinite(entries.data).all():
+        raise ValueError("expected an adjacency matrix without missing or infinite values; write 0 for no edge")
     keep = entries.data != 0
     names = tuple(map(str, range(matrix.shape[0])))
     return Network(names, symmetric_adjacency(entries.row[keep], entries.col[keep], len(names)))

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from .csv_table import MISSING, check_names
+from .encode import check_scalar, place
 from .errors import DataWarning, UnreadableInput
 from .frames import RawTable, load
 
@@ -38,8 +39,9 @@ def second_table(source: Any, id_column: str | None, delimiter: str | None) -> R
 def check_column(raw: RawTable, name: str, what: str) -> None:
     """Refuse a column that does not exist, showing those that do."""
     if name not in raw.frame.columns:
-        close = [column for column in raw.frame.columns if str(column).casefold() == name.casefold()]
-        some = close or list(raw.frame.columns[:8])
+        known = [*(() if raw.beside is None else raw.beside.columns), *raw.frame.columns]
+        close = [column for column in known if str(column).casefold() == name.casefold()]
+        some = close or known[:8]
         raise UnreadableInput(f"{raw.where}: expected {what} '{name}', found {some}; check the name")
 
 
@@ -53,10 +55,10 @@ def with_outcome(raw: RawTable, outcome: str | None, second: RawTable | None) ->
     if second is not None:
         return _joined(raw, ids, outcome, second)
     if outcome not in raw.frame.columns and raw.beside is not None and outcome in raw.beside.columns:
-        return Parts(raw, ids, _tidy(raw.beside[outcome]))
+        return Parts(raw, ids, _tidy(raw, raw.beside[outcome]))
     check_column(raw, outcome, "an outcome column")
     y = raw.frame[outcome]
-    return Parts(replace(raw, frame=raw.frame.drop(columns=outcome)), ids, _tidy(y))
+    return Parts(replace(raw, frame=raw.frame.drop(columns=outcome)), ids, _tidy(raw, y))
 
 
 def _joined(raw: RawTable, ids: tuple[str, ...], outcome: str, second: RawTable) -> Parts:
@@ -64,7 +66,7 @@ def _joined(raw: RawTable, ids: tuple[str, ...], outcome: str, second: RawTable)
     frame, keys = second.frame, list(second.ids or ())
     check_names(keys, second.where, "sample ids")
     check_names(ids, raw.where, "sample ids")
-    y = _tidy(frame[outcome]).set_axis(keys)
+    y = _tidy(second, frame[outcome]).set_axis(keys)
     found = np.array([i in y.index for i in ids])
     if not found.any():
         raise UnreadableInput(
@@ -87,10 +89,17 @@ def _through(line_of: Any, rows: npt.NDArray[np.intp]) -> Any:
     return lambda row: line_of(int(rows[row]))
 
 
-def _tidy(y: pd.Series) -> pd.Series:
+def _tidy(raw: RawTable, y: pd.Series) -> pd.Series:
     """Return the outcome with numbers as numbers and blanks as missing."""
-    if y.dtype != object:
-        return y
-    missing = y.isna() | y.isin(MISSING)
-    numbers = pd.to_numeric(y.where(~missing, None), errors="coerce")
-    return numbers if not (numbers.isna() & ~missing).any() else y.where(~missing, None)
+    check_scalar(raw, str(y.name), y)
+    if y.dtype == object:
+        missing = y.isna() | y.isin(MISSING)
+        numbers = pd.to_numeric(y.where(~missing, None), errors="coerce")
+        y = numbers if not (numbers.isna() & ~missing).any() else y.where(~missing, None)
+    infinite = np.isinf(y.to_numpy(np.float64, na_value=np.nan)) if pd.api.types.is_numeric_dtype(y) else np.zeros(0)
+    if infinite.any():
+        raise UnreadableInput(
+            f"{place(raw, int(infinite.argmax()))}, outcome '{y.name}': expected finite numbers, got an infinite one; "
+            "correct it, or leave it blank if missing"
+        )
+    return y

@@ -9,7 +9,7 @@ import pandas as pd
 from .columns import check_filled, pick_columns
 from .errors import UnreadableInput
 from .network import Network, network_from_edges, unambiguous
-from .text import find_delimiter, first_line, read_text, shortened
+from .text import find_delimiter, first_line, line_of, read_text, shortened, without_comments
 
 
 def is_string(line: str) -> bool:
@@ -29,9 +29,11 @@ def read_string(links: str | Path, aliases: str | Path | None = None, *, min_sco
 
     Nodes are STRING ids such as 9606.ENSP00000269305; the id without the organism is always an alias.
     """
-    if not 0 <= min_score <= 1000:
-        raise ValueError(f"expected min_score from 0 to 1000, got {min_score}")
+    if isinstance(min_score, bool | str) or not 0 <= min_score <= 1000 or 0 < min_score < 1:
+        raise ValueError(f"expected min_score from 0 to 1000 (such as 400, not 0.4), got {min_score!r}")
     rows = _links(links, read_text(links))
+    if not len(rows):
+        raise UnreadableInput(f"{links}: expected links, got a header and nothing below it; download it again")
     rows = rows[rows.score >= min_score]
     if not len(rows):
         raise UnreadableInput(f"{links}: expected links with a score of at least {min_score}, found none; lower it")
@@ -43,6 +45,7 @@ def read_string(links: str | Path, aliases: str | Path | None = None, *, min_sco
 
 
 def _links(path: str | Path, text: str) -> pd.DataFrame:
+    text = without_comments(text, is_string)
     header = first_line(text)
     titles = [cell.strip("#\"' ") for cell in header.split()]
     if not is_string(header) or "combined_score" not in titles:
@@ -53,24 +56,33 @@ def _links(path: str | Path, text: str) -> pd.DataFrame:
         )
     delimiter = find_delimiter(path, header)
     rows = pick_columns(path, text, delimiter, [0, 1, titles.index("combined_score")], quoted=False)
-    check_filled(path, rows, text, delimiter)
+    check_filled(path, rows, text, delimiter, quoted=False)
     rows = rows.iloc[1:].set_axis(["a", "b", "score"], axis=1)
     score = pd.to_numeric(rows.score, errors="coerce")
     if score.isna().any():
         row = int(score.isna().to_numpy().argmax())
+        line = line_of(path, text, delimiter, row + 1, quoted=False)
         raise UnreadableInput(
-            f"{path}, line {row + 2}: expected a number as combined_score, got '{shortened(rows.score.iloc[row])}'"
+            f"{path}, line {line}: expected a number as combined_score, got "
+            f"'{shortened(rows.score.iloc[row])}'; correct or delete the line"
         )
     return rows.assign(score=score)
 
 
+def _names_proteins(line: str) -> bool:
+    return line.lstrip("#\"' ").startswith(("string_protein_id", "protein_external_id"))
+
+
 def _aliases(path: str | Path, text: str, nodes: set[str]) -> list[tuple[str, str]]:
+    text = without_comments(text, _names_proteins)
     header = first_line(text)
-    if not header.lstrip("#\"' ").startswith(("string_protein_id", "protein_external_id")):
+    if not _names_proteins(header) or header.count("\t") < 2:
         raise UnreadableInput(
-            f"{path}: expected STRING's aliases or info, whose header starts with '#string_protein_id', got "
-            f"'{shortened(header)}'"
+            f"{path}: expected STRING's aliases or info, whose header starts with '#string_protein_id' and has three "
+            f"columns or more, separated by tabs, got '{shortened(header)}'; download the file again"
         )
-    rows = pick_columns(path, text, "\t", [0, 1], quoted=False).iloc[1:]
+    rows = pick_columns(path, text, "\t", [0, 1, 2], quoted=False)
+    check_filled(path, rows[[0, 2]], text, "\t", quoted=False)  # an alias may be blank, a line not be short
+    rows = rows.iloc[1:]
     rows = rows[rows[0].isin(nodes)]
     return list(zip(rows[1], rows[0], strict=True))

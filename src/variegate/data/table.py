@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,16 +11,13 @@ import numpy.typing as npt
 import pandas as pd
 
 from .csv_table import check_names
-from .encode import fill_missing, missing_counts, one_hot, to_numeric
+from .encode import fill_missing, missing_counts, one_hot, place, to_numeric
 from .errors import UnreadableInput
 from .frames import RawTable, load
+from .ids import with_ids
 from .outcome import Parts, check_column, second_table, with_outcome
+from .text import shortened
 
-# "id", "Sample", "patient_id", "Subject No": numbers below such a title are names, not measurements
-_ID_NAME = re.compile(
-    r"(id|(sample|patient|subject|case|participant|barcode)s?([ _.]?(id|no|nr|number|name|barcode))?)",
-    re.IGNORECASE,
-)
 _POLICIES = ("error", "drop_samples", "drop_features", "impute")
 
 
@@ -67,8 +63,8 @@ def read_table(
     id_column: str | None = None,
     samples: str = "rows",
     missing: str = "error",
-    categorical: Collection[str] = (),
-    drop: Collection[str] = (),
+    categorical: str | Collection[str] = (),
+    drop: str | Collection[str] = (),
     delimiter: str | None = None,
 ) -> Table:
     """Read a table of samples and features, and an outcome.
@@ -80,35 +76,44 @@ def read_table(
     outcome_table : a second source with the outcome, joined by sample id; samples that are not in it are
         left out, and a warning counts them
     outcome_id : column of the second source with the sample ids; None: its index or first column
-    id_column : column with the sample ids; None: the index, or the first column if it has no name, or if it
-        differs in every row and is text or called "id", "sample", "patient_no" or the like.
+    id_column : column with the sample ids; None: the index, or the first column if it has no name, is called "id",
+        "sample", "patient_no" or the like (it must then differ in every row), or is text that does.
         With samples in columns: the features' names; None: the first column
     samples : "rows", or "columns" where each row is a feature
     missing : "error" (names the columns and counts), "drop_samples", "drop_features" or "impute" (the median,
         or the commonest category). Blank, NA, N/A, NaN, null and ? mean missing
-    categorical : columns to be read as categories although they hold numbers or many values
-    drop : columns (and with samples in columns, features) to leave out
+    categorical : columns to be read as categories although they hold numbers or many values; one name or several
+    drop : columns (and with samples in columns, features) to leave out; one name or several
     delimiter : None: found in the header
 
     A column of text becomes one 0/1 column for each category, named "column=category".
     """
+    outcome, id_column = _name(outcome, "outcome"), _name(id_column, "id_column")
+    outcome_id = _name(outcome_id, "outcome_id")
+    categorical, drop = _several(categorical, "categorical"), _several(drop, "drop")
     if samples not in ("rows", "columns"):
         raise ValueError(f'expected samples "rows" or "columns", got {samples!r}')
     if missing not in _POLICIES:
         raise ValueError(f"expected missing to be one of {', '.join(_POLICIES)}, got {missing!r}")
-    raw = load(source, delimiter, () if id_column is None else (id_column,))
+    raw = load(source, delimiter, () if id_column is None else (id_column,), turned=samples == "columns")
     if samples == "columns":
         beside = [name for name in drop if name in raw.frame.columns]
         raw = _transposed(_without(raw, beside), id_column)
-        drop = [name for name in drop if name not in beside]
+        raw = _without(raw, [name for name in drop if name not in beside])
     else:
-        raw = _with_ids(raw, id_column, outcome)
-    raw = _without(raw, drop)
+        raw = with_ids(_without(raw, drop), id_column, {outcome, *categorical})
+    _check_exist(raw, categorical, "categorical columns", (outcome, id_column))
     second = None if outcome_table is None else second_table(outcome_table, outcome_id, delimiter)
     parts = with_outcome(raw, outcome, second)
-    frame = to_numeric(parts.raw, categorical)
-    _check_finite(frame, raw.where)
-    return _finish(replace(parts, raw=replace(parts.raw, frame=frame)), outcome, missing, categorical)
+    if 0 in parts.raw.frame.shape:
+        samples_left, features_left = parts.raw.frame.shape
+        raise UnreadableInput(
+            f"{raw.where}: expected samples and features, got {samples_left} samples and {features_left} features "
+            "beside ids and outcome; is this the right file, and the right delimiter=?"
+        )
+    numeric = replace(parts.raw, frame=to_numeric(parts.raw, categorical))
+    _check_finite(numeric)
+    return _finish(replace(parts, raw=numeric), outcome, missing, categorical)
 
 
 def _finish(parts: Parts, outcome: str | None, missing: str, categorical: Collection[str]) -> Table:
@@ -140,7 +145,7 @@ def _resolve_missing(
     if policy == "error" and (counts or no_outcome.any()):
         if no_outcome.any():
             counts = {f"{y.name} (outcome)" if y is not None else "outcome": int(no_outcome.sum()), **counts}
-        named = ", ".join(f"{name} ({count})" for name, count in list(counts.items())[:5])
+        named = ", ".join(f"{shortened(name) or repr(name)} ({count})" for name, count in list(counts.items())[:5])
         more = f" and {len(counts) - 5} more columns" if len(counts) > 5 else ""
         raise UnreadableInput(
             f"{where}: expected no missing values, got some in {named}{more}; choose missing='drop_samples', "
@@ -152,31 +157,6 @@ def _resolve_missing(
     gone = set(counts) if policy == "drop_features" else set()
     columns = [column for column in frame.columns if column not in gone]
     return keep, columns, counts if policy == "impute" else {}
-
-
-def _with_ids(raw: RawTable, id_column: str | None, outcome: str | None) -> RawTable:
-    """Take the ids out of the columns."""
-    frame = raw.frame
-    if id_column is not None:
-        check_column(raw, id_column, "an id column")
-        chosen = id_column
-    else:
-        first = str(frame.columns[0]) if len(frame.columns) else None
-        if raw.ids is not None or first is None or first == outcome or not _looks_like_ids(frame[first], first):
-            return raw
-        chosen = first
-    ids = tuple(str(value) for value in frame[chosen])
-    return replace(raw, frame=frame.drop(columns=chosen), ids=ids)
-
-
-def _looks_like_ids(column: pd.Series, name: str) -> bool:
-    if name in ("", "Unnamed: 0", "index"):
-        return True
-    if not column.is_unique:
-        return False
-    if _ID_NAME.fullmatch(name):
-        return True
-    return column.dtype == object and bool(pd.to_numeric(column, errors="coerce").isna().all())
 
 
 def _transposed(raw: RawTable, id_column: str | None) -> RawTable:
@@ -197,15 +177,39 @@ def _transposed(raw: RawTable, id_column: str | None) -> RawTable:
     return RawTable(turned.reset_index(drop=True), raw.where, tuple(map(str, body.columns)), None, line_of)
 
 
+def _name(name: Any, option: str) -> str | None:
+    """Return a column's name as text (in data frames it may be a number)."""
+    if isinstance(name, bool) or not (name is None or isinstance(name, str | int | np.integer)):
+        raise ValueError(f"expected {option}= to be the name of a column, got {name!r}")
+    return None if name is None else str(name)
+
+
+def _several(names: Any, option: str) -> list[str]:
+    """Return one name or several as a list."""
+    some = [names] if isinstance(names, str) or not isinstance(names, Iterable) else list(names)
+    return [name for name in (_name(name, option) for name in some) if name is not None]
+
+
 def _without(raw: RawTable, drop: Collection[str]) -> RawTable:
-    unknown = [name for name in drop if name not in raw.frame.columns]
-    if unknown:
-        raise UnreadableInput(f"{raw.where}: expected the columns to drop to exist, but {unknown[:3]} do not")
+    _check_exist(raw, drop, "columns to drop")
     return replace(raw, frame=raw.frame.drop(columns=list(drop))) if drop else raw
 
 
-def _check_finite(frame: pd.DataFrame, where: str) -> None:
-    numbers = frame.select_dtypes("number")
-    if numbers.size and np.isinf(numbers.to_numpy()).any():
-        name = next(name for name in numbers.columns if np.isinf(numbers[name].to_numpy()).any())
-        raise UnreadableInput(f"{where}, column '{name}': expected finite numbers, got an infinite one; correct it")
+def _check_exist(raw: RawTable, names: Collection[str], what: str, others: Collection[str | None] = ()) -> None:
+    unknown = [name for name in names if name not in raw.frame.columns and name not in others]
+    if unknown:
+        raise UnreadableInput(
+            f"{raw.where}: expected the {what} to exist, but {unknown[:3]} do not; the columns are "
+            f"{list(raw.frame.columns[:8])}"
+        )
+
+
+def _check_finite(raw: RawTable) -> None:
+    numbers = raw.frame.select_dtypes("number")
+    infinite = np.isinf(numbers.to_numpy()) if numbers.size else np.zeros((0, 0), dtype=bool)
+    if infinite.any():
+        row, column = np.argwhere(infinite)[0]
+        raise UnreadableInput(
+            f"{place(raw, int(row))}, column '{shortened(numbers.columns[column])}': expected finite numbers, got an "
+            f"infinite one ({int(infinite.sum())} such cells); correct it, or leave it blank if missing"
+        )

@@ -7,7 +7,8 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,9 +22,22 @@ _OTHER_FORMATS = {
     b"BZh": "a bzip2 file",
     b"\xfd7zXZ": "an xz file",
     b"%PDF": "a PDF",
+    b"\x89PNG": "a picture",
+    b"\x93NUMPY": "a NumPy array without names (save X and features as .npz)",
+    b"\x28\xb5\x2f\xfd": "a Zstandard file",
+    _GZIP: "a gzip file inside a gzip file",
+    b"<!doctype html": "a web page, perhaps of a failed download",
+    b"<html": "a web page, perhaps of a failed download",
+    b"version https://git-lfs": "the Git LFS pointer to a file (run git lfs pull)",
+    b'{"': "JSON",
+    b"{\n": "JSON",
+    b"[{": "JSON",
+    b"[[": "JSON",
 }
+_EMPTY = "expected a file with content, got an empty one; download or export it again"
 _BLANK_LINE = re.compile(r"^[ \t]+$", re.MULTILINE)
 _DELIMITERS = "\t,; |"
+_LONGEST_HEADER = 1000  # lines
 csv.field_size_limit(2**31 - 1)  # annotation columns can exceed the default of 128 kB
 
 
@@ -52,7 +66,7 @@ def read_bytes(path: str | Path) -> bytes:
                 "download or copy it again"
             ) from None
     if not content.strip():
-        raise UnreadableInput(f"{path}: expected a file with content, got an empty one")
+        raise UnreadableInput(f"{path}: {_EMPTY}")
     return content
 
 
@@ -60,10 +74,13 @@ def read_text(path: str | Path) -> str:
     """Return a file's UTF-8 text, without a byte-order mark, line ends as newlines, blank lines empty."""
     content = read_bytes(path)
     for magic, name in _OTHER_FORMATS.items():
-        if content.startswith(magic):
-            raise UnreadableInput(f"{path}: expected a text file, got {name}; unpack it, or check its ending")
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise UnreadableInput(f"{path}: expected UTF-8 text, got UTF-16; save it as UTF-8")
+        if content[: len(magic)].lower() == magic.lower():
+            raise UnreadableInput(
+                f"{path}: expected a text file of rows and columns or GraphML, got {name}; unpack or convert it, or "
+                "check that it is the right file"
+            )
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")) or content[:200].count(b"\0") * 3 > len(content[:200]):
+        raise UnreadableInput(f"{path}: expected UTF-8 text, got what looks like UTF-16; save it as UTF-8")
     if b"\0" in content:
         line = content[: content.index(b"\0")].count(b"\n") + 1
         raise UnreadableInput(f"{path}, line {line}: expected text, got binary data; is this the right file?")
@@ -74,6 +91,9 @@ def read_text(path: str | Path) -> str:
         raise UnreadableInput(
             f"{path}, line {line}: expected UTF-8 text, got the byte 0x{content[error.start]:02x}; save it as UTF-8"
         ) from None
+    text = text.rstrip("\x1a")  # how old programs end a file
+    if not text.strip():
+        raise UnreadableInput(f"{path}: {_EMPTY}")
     return _BLANK_LINE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
@@ -84,7 +104,10 @@ def find_delimiter(path: str | Path, line: str) -> str:
     '\t'
     """
     for delimiter in _DELIMITERS:
-        if len(next(csv.reader([line.strip(" ")], delimiter=delimiter), [])) > 1:
+        cells = next(
+            csv.reader(io.StringIO(line.strip(" "), newline=""), delimiter=delimiter, skipinitialspace=True), []
+        )
+        if len(cells) > 1:
             return delimiter
     raise UnreadableInput(
         f"{path}: expected columns separated by tabs, commas, semicolons, spaces or bars, but the "
@@ -93,9 +116,20 @@ def find_delimiter(path: str | Path, line: str) -> str:
     )
 
 
-def records(path: str | Path, text: str, delimiter: str) -> Iterator[Record]:
-    """Yield the records of delimited text, quoted fields resolved, blank lines skipped."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=delimiter == " ")
+def check_delimiter(delimiter: str | None) -> None:
+    """Refuse a delimiter that is no single character."""
+    if delimiter is not None and not (isinstance(delimiter, str) and len(delimiter) == 1):
+        raise ValueError(f"expected delimiter= to be one character, such as ',' or '\\t', or None, got {delimiter!r}")
+
+
+def records(path: str | Path, text: str, delimiter: str, quoted: bool = True) -> Iterator[Record]:
+    """Yield the records of delimited text, blank lines skipped, quoted fields resolved (or quotes as characters)."""
+    reader = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter=delimiter,
+        skipinitialspace=True,
+        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
+    )
     while True:
         try:
             cells = next(reader)
@@ -103,15 +137,45 @@ def records(path: str | Path, text: str, delimiter: str) -> Iterator[Record]:
             return
         except csv.Error as error:
             raise UnreadableInput(f"{path}, line {reader.line_num}: not a readable record ({error})") from None
-        if len(cells) > 1 or (cells and cells[0].strip()):
+        if cells:
             yield Record(reader.line_num, cells)
 
 
-def without_comments(text: str) -> str:
-    """Blank the lines that begin with '#', so that line numbers stay right."""
+def open_quote(path: str | Path, text: str, delimiter: str) -> str:
+    """Return the message for text whose last quote is never closed: it names the line that opens it."""
+    line, before = 1, 0
+    for record in records(path, text, delimiter):
+        line, before = before + 1, record.line
+    return f"{path}, line {line}: a quote is opened and never closed; remove or close it"
+
+
+def without_comments(text: str, is_header: Callable[[str], bool] = lambda line: False) -> str:
+    """Blank the comment lines that are no header, so that line numbers stay right."""
     if "#" not in text:
         return text
-    return "\n".join("" if line.startswith("#") else line for line in text.split("\n"))
+    return "\n".join("" if is_comment(line) and not is_header(line) else line for line in text.split("\n"))
+
+
+def is_comment(line: str) -> bool:
+    """Tell lines that begin with '#'."""
+    return line.startswith("#") or line.lstrip(" ").startswith("#")
+
+
+def line_of(path: str | Path, text: str, delimiter: str, row: int, quoted: bool = True) -> int:
+    """Return the line, from 1, on which a record, from 0, ends."""
+    found = islice(records(path, text, delimiter, quoted), row, None)
+    return next((record.line for record in found), row + 1)
+
+
+def first_record(text: str) -> str:
+    """Return the first line that is not blank, and with it those that a quote in it runs on to."""
+    line = first_line(text)
+    whole, lines = line, io.StringIO(text[text.index(line) + len(line) + 1 :]) if line.count('"') % 2 else ()
+    for more in islice(lines, _LONGEST_HEADER):
+        whole += "\n" + more.rstrip("\n")
+        if more.count('"') % 2:
+            return whole
+    return line
 
 
 def first_line(text: str) -> str:

@@ -7,9 +7,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from .balance import BalancedFactor, Float64Array, log_row_norms, unit_rows
+from .balance import BalancedFactor
 from .sampling import EigenvectorStore
-from .sets import FloatArray, IntArray
+from .sets import Float64Array, IntArray
+from .span import Rows, log_row_norms
+
+# Eigenvectors with μ above this are in every draw, and rounding alone says which is which among them.
+CERTAIN = 1.0 - 1e-10
 
 
 class Spectrum(NamedTuple):
@@ -48,12 +52,13 @@ class Decomposition:
         """Eigenvalues and eigenvectors of K, from WᵀW where nothing was peeled, else from FᵀF."""
         gram = self.factor.gram
         if not self.factor.log_scale.any():
-            values, transform = linalg.eigh(gram)
+            values, transform = np.linalg.eigh(gram)
             squares = np.maximum(values, 0.0)
             mu = squares / (1.0 + squares)
         else:
-            squares, vectors = linalg.eigh(self._inverse @ gram @ self._inverse.T)
+            squares, vectors = np.linalg.eigh(self._inverse @ gram @ self._inverse.T)
             mu = squares = np.clip(squares, 0.0, 1.0)
+            vectors[:, mu > CERTAIN] = settled_basis(vectors[:, mu > CERTAIN])
             transform = self._inverse.T @ vectors
         # rounding leaves eigenvalues of this order where there are none
         real = squares > 4 * np.finfo(float).eps * max(len(mu), 1) * squares.max(initial=0.0)
@@ -62,15 +67,29 @@ class Decomposition:
     @cached_property
     def store(self) -> EigenvectorStore:
         """The eigenvectors, filled in as draws need them."""
-        return EigenvectorStore(len(self.factor.phi), self.spectrum.transform, self.factor.rows)
+        return EigenvectorStore(len(self.factor.theta), self.spectrum.transform, self.factor.rows)
 
 
-def decompose(phi: FloatArray, theta: Float64Array, log_norms: Float64Array) -> Decomposition:
+def settled_basis(vectors: Float64Array) -> Float64Array:
+    """The basis of a span (d, s) that lies closest to s coordinate axes: a continuous function of the span.
+
+    eigh rotates vectors of equal eigenvalues as rounding will have it, and draws would follow: the same law, but not
+    the same sets from the same seed after the last digit of the data has changed.
+    """
+    if vectors.shape[1] < 2:
+        return vectors
+    *_, axes = linalg.qr(vectors.T, mode="economic", pivoting=True)
+    turn, _ = linalg.polar(vectors[np.sort(axes[: vectors.shape[1]])].T)
+    return np.asarray(vectors @ turn)
+
+
+def decompose(rows: Rows, theta: Float64Array) -> Decomposition:
     """Decompose L = DΦΦᵀD; with more dimensions than items, through the M×M triangle with the same products."""
-    M, d = phi.shape
+    M, d = rows.phi.shape
     if d <= M or M == 0:
-        return Decomposition(BalancedFactor(phi, theta, log_norms))
+        return Decomposition(BalancedFactor(rows, theta))
     # unit rows, so that tiny and huge rows do not meet in one sum
-    triangle = linalg.qr(unit_rows(phi, log_norms).T, mode="r")[0][:M].T
-    norms = np.where(np.isfinite(log_norms), log_norms, 0.0)
-    return Decomposition(BalancedFactor(triangle, theta + 2 * norms, log_row_norms(triangle)))
+    triangle = linalg.qr(rows.units(slice(None)).T, mode="r")[0][:M].T
+    norms = np.where(np.isfinite(rows.log_norms), rows.log_norms, 0.0)
+    units = Rows(triangle, log_row_norms(triangle), rows.log_floor - norms)
+    return Decomposition(BalancedFactor(units, theta + 2 * norms))

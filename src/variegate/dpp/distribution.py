@@ -5,8 +5,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from .balance import Float64Array
-from .sets import IntArray
+from .sets import Float64Array, IntArray
 
 
 class SetDistribution(Protocol):

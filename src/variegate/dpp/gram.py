@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .balance import Float64Array as FloatArray
+from .sets import Float64Array as FloatArray
 from .sets import IntArray
 
 

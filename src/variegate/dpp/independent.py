@@ -9,8 +9,19 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from . import poisson_binomial
-from .balance import Float64Array
-from .sets import IntArray, as_count, as_index_set, as_items, as_positions, as_size, as_theta, split_items
+from .sets import (
+    Float64Array,
+    IntArray,
+    as_count,
+    as_index_set,
+    as_items,
+    as_positions,
+    as_size,
+    as_theta,
+    as_vector,
+    split_items,
+    underflow_is_zero,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,11 +59,13 @@ class IndependentSets:
         return len(self.theta)
 
     @cached_property
+    @underflow_is_zero
     def log_normalizer(self) -> float:
         """Log Z = Σ log(1 + e^{θ_m})."""
         return float(np.logaddexp(0.0, self.theta).sum())
 
     @cached_property
+    @underflow_is_zero
     def expected_size(self) -> float:
         """E|S|."""
         return float(self.inclusion_prob().sum())
@@ -66,6 +79,7 @@ class IndependentSets:
         """Log q(S)."""
         return float(self.theta[as_index_set(S, self.n_items)].sum()) - self.log_normalizer
 
+    @underflow_is_zero
     def inclusion_prob(self) -> Float64Array:
         """P(m ∈ S) = σ(θ_m), shape (M,)."""
         return np.asarray(expit(self.theta))
@@ -76,33 +90,37 @@ class IndependentSets:
         right = left if cols is None else as_positions(cols, self.n_items, "cols")
         return np.where(left[:, None] == right[None, :], self.inclusion_prob()[left][:, None], 0.0)
 
+    @underflow_is_zero
     def covariance_matvec(self, v: npt.ArrayLike) -> Float64Array:
         """Cov(γ)v, diagonal."""
-        v = np.asarray(v, dtype=np.float64)
-        if v.shape != (self.n_items,):
-            raise ValueError(f"v must have one entry per item, shape ({self.n_items},), got {v.shape}.")
+        v = as_vector(v, self.n_items)
         return np.asarray(expit(self.theta) * expit(-self.theta) * v)
 
+    @underflow_is_zero
     def sample(self, n: int, rng: np.random.Generator | int) -> list[IntArray]:
         """Draw n sets; each is a sorted array of positions."""
         n, rng = as_count(n), np.random.default_rng(rng)
-        p = self.inclusion_prob()
-        return [np.flatnonzero(rng.random(self.n_items) < p) for _ in range(n)]
+        return poisson_binomial.draw(self.inclusion_prob(), n, rng)
 
+    @underflow_is_zero
     def sample_fixed_size(self, k: int, n: int, rng: np.random.Generator | int) -> list[IntArray]:
         """Draw n sets of exactly k items. O(Mk) memory."""
         n, rng, k = as_count(n), np.random.default_rng(rng), self._as_size(k)
         mu = self._centred_on(k)[0].inclusion_prob()
-        return list(poisson_binomial.draw_given_size(mu, k, rng.random((n, self.n_items))))
+        return poisson_binomial.draw_given_size(mu, k, n, rng)
 
+    @underflow_is_zero
     def inclusion_prob_fixed_size(self, k: int) -> Float64Array:
         """P(m ∈ S | |S| = k), shape (M,). O(Mk)."""
         k = self._as_size(k)
         return poisson_binomial.success_prob_given_size(self._centred_on(k)[0].inclusion_prob(), k)
 
+    @underflow_is_zero
     def log_normalizer_fixed_size(self, k: int) -> float:
         """Log Σ_{|S|=k} e^{θ(S)}."""
         k = self._as_size(k)
+        if k == 0:
+            return 0.0  # the empty set has weight one; its probability may be too small for a double
         centred, shift = self._centred_on(k)
         return centred.log_normalizer + poisson_binomial.log_size_prob(centred.inclusion_prob(), k) - k * shift
 
@@ -115,6 +133,7 @@ class IndependentSets:
         shift = poisson_binomial.shift_for_size(self.theta, min(float(k), self.n_items - 0.5))
         return type(self)(self.theta + shift, self.items), shift
 
+    @underflow_is_zero
     def rescaled(self, expected_size: float) -> Self:
         """The same with θ + constant, so that the expected size is the one asked for."""
         if not 0 < expected_size < self.n_items:

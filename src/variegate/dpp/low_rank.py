@@ -10,10 +10,10 @@ from scipy import linalg
 from scipy.special import logit
 
 from . import maximise, poisson_binomial
-from .balance import SPAN_TOLERANCE, Float64Array, log_row_norms, unit_rows
 from .decomposition import Decomposition, decompose
 from .sampling import draw_projections
 from .sets import (
+    Float64Array,
     FloatArray,
     IntArray,
     as_count,
@@ -22,9 +22,12 @@ from .sets import (
     as_positions,
     as_size,
     as_theta,
+    as_vector,
     row_blocks,
     split_items,
+    underflow_is_zero,
 )
+from .span import Rows, Span, log_row_norms, own_floor, uncertainty
 
 # Decompositions of fixed sizes kept for each object; each may hold as much memory as Φ.
 KEPT_SIZES = 2
@@ -90,9 +93,9 @@ class LowRankDPP:
         object.__setattr__(self, "items", as_items(items, len(theta)))
         self._log_norms  # noqa: B018 - checks that phi is finite
 
-    def __reduce__(self) -> tuple[type[Self], tuple[FloatArray, Float64Array, npt.NDArray[Any]]]:
+    def __reduce__(self) -> tuple[Any, ...]:
         """Pickling leaves out what can be computed again."""
-        return type(self), (self.phi, self.theta, self.items)
+        return type(self), (self.phi, self.theta, self.items), {"_log_floor": self._log_floor}
 
     def __repr__(self) -> str:
         return f"LowRankDPP(n_items={self.n_items}, n_dimensions={self.phi.shape[1]})"
@@ -109,41 +112,52 @@ class LowRankDPP:
         return log_row_norms(self.phi)
 
     @cached_property
-    def _numerics(self) -> Decomposition:
-        return decompose(self.phi, self.theta, self._log_norms)
+    def _log_floor(self) -> Float64Array:
+        """Log lengths below which a part of a row is nothing; `condition` hands on those of the rows before."""
+        return own_floor(self._log_norms)
+
+    @property
+    def _rows(self) -> Rows:
+        return Rows(self.phi, self._log_norms, self._log_floor)
 
     @cached_property
-    def _rows(self) -> maximise.Rows:
-        return maximise.Rows(self.phi, self._log_norms, self.theta + 2 * self._log_norms)
+    def _numerics(self) -> Decomposition:
+        return decompose(self._rows, self.theta)
+
+    @property
+    def _weights(self) -> maximise.Weights:
+        return maximise.Weights(self._rows, self.theta)
+
+    def _related(self, phi: FloatArray, theta: Float64Array, items: npt.NDArray[Any], log_floor: Float64Array) -> Self:
+        """Another DPP whose rows come from those of this one."""
+        other = type(self)(phi, theta, items)
+        other.__dict__["_log_floor"] = log_floor
+        return other
 
     def _shifted(self, shift: float) -> Self:
-        return type(self)(self.phi, self.theta + shift, self.items)
+        return self._related(self.phi, self.theta + shift, self.items, self._log_floor)
 
     # --- the distribution -------------------------------------------------------------------------------------
 
     @cached_property
+    @underflow_is_zero
     def log_normalizer(self) -> float:
         """Log Z = log det(I + L). O(Md²)."""
         return self._numerics.log_normalizer
 
     @cached_property
+    @underflow_is_zero
     def expected_size(self) -> float:
         """E|S| = tr K = Σ λ_j/(1+λ_j)."""
         return float(self._numerics.spectrum.mu.sum())
 
     @cached_property
+    @underflow_is_zero
     def rank(self) -> int:
-        """Size of the largest set with positive probability. O(Md²)."""
-        d = self.phi.shape[1]
-        stacked = np.empty((0, d))
-        for block in row_blocks(*self.phi.shape):
-            rows = unit_rows(self.phi[block], self._log_norms[block])
-            stacked = linalg.qr(np.vstack([stacked, rows]), mode="r")[0][:d]
-        if min(stacked.shape) == 0:
-            return 0
-        diagonal = np.abs(np.diag(linalg.qr(stacked, mode="r", pivoting=True)[0]))
-        return int((diagonal > SPAN_TOLERANCE * diagonal[0]).sum()) if diagonal[0] > 0 else 0
+        """Size of the largest set with positive probability. O(Md·rank)."""
+        return self._rows.rank()
 
+    @underflow_is_zero
     def log_prob(self, S: npt.ArrayLike) -> float:
         """Log q(S); −inf where the rows of S are dependent. O(d|S|²) after the normalizer."""
         # at the tolerance of spans the normalizer may leave out a set that the weight still counts
@@ -151,8 +165,9 @@ class LowRankDPP:
 
     def _log_weight(self, S: IntArray) -> float:
         """θ(S) + log det([ΦΦᵀ]_S)."""
-        return self._rows.log_weight(S)
+        return self._weights.log_weight(S)
 
+    @underflow_is_zero
     def inclusion_prob(self) -> Float64Array:
         """P(m ∈ S) = K_mm for every item, shape (M,). O(Md²)."""
         found = np.empty(self.n_items)
@@ -161,6 +176,7 @@ class LowRankDPP:
             found[block] = np.einsum("md,md->m", F, F)
         return np.minimum(found, 1.0)
 
+    @underflow_is_zero
     def marginal_kernel(self, rows: npt.ArrayLike, cols: npt.ArrayLike | None = None) -> Float64Array:
         """The block K[rows, cols] of the marginal kernel K = L(I+L)⁻¹; cols = rows unless given."""
         left = self._numerics.marginal_rows(as_positions(rows, self.n_items, "rows"))
@@ -168,15 +184,14 @@ class LowRankDPP:
             return left @ left.T
         return left @ self._numerics.marginal_rows(as_positions(cols, self.n_items, "cols")).T
 
+    @underflow_is_zero
     def covariance_matvec(self, v: npt.ArrayLike) -> Float64Array:
         """Cov(γ)v = (diag(K) − K∘K)v without forming K. O(Md²).
 
         With K = FFᵀ, (K∘K)v = diag(F (Fᵀ diag(v) F) Fᵀ). Errors are of the order of 10⁻¹⁶‖v‖, so the variance of
         an item that is almost surely in, K_mm(1 − K_mm), has no digits left once it is as small as that.
         """
-        v = np.asarray(v, dtype=np.float64)
-        if v.shape != (self.n_items,):
-            raise ValueError(f"v must have one entry per item, shape ({self.n_items},), got {v.shape}.")
+        v = as_vector(v, self.n_items)
         blocks = row_blocks(*self.phi.shape)
         inner = np.zeros_like(self._numerics.cholesky)
         for block in blocks:
@@ -190,6 +205,7 @@ class LowRankDPP:
 
     # --- drawing sets -----------------------------------------------------------------------------------------
 
+    @underflow_is_zero
     def sample(self, n: int, rng: np.random.Generator | int) -> list[IntArray]:
         """Draw n sets exactly; each is a sorted array of positions.
 
@@ -197,16 +213,18 @@ class LowRankDPP:
         comes into use, and O(k³ log k) a set.
         """
         n, rng = as_count(n), np.random.default_rng(rng)
-        picks = rng.random((n, len(self._numerics.spectrum.mu))) < self._numerics.spectrum.mu
-        return draw_projections(self._numerics.store, [np.flatnonzero(pick) for pick in picks], rng)
+        picks = poisson_binomial.draw(self._numerics.spectrum.mu, n, rng)
+        return draw_projections(self._numerics.store, picks, rng)
 
+    @underflow_is_zero
     def sample_fixed_size(self, k: int, n: int, rng: np.random.Generator | int) -> list[IntArray]:
         """Draw n sets of exactly k items (k-DPP). After the decomposition O(dk) and O(k³ log k) a set."""
         n, rng, k = as_count(n), np.random.default_rng(rng), self._as_size(k)
         numerics = self._centred_on(k)[0]._numerics
-        picks = poisson_binomial.draw_given_size(numerics.spectrum.mu, k, rng.random((n, len(numerics.spectrum.mu))))
-        return draw_projections(numerics.store, list(picks), rng)
+        picks = poisson_binomial.draw_given_size(numerics.spectrum.mu, k, n, rng)
+        return draw_projections(numerics.store, picks, rng)
 
+    @underflow_is_zero
     def inclusion_prob_fixed_size(self, k: int) -> Float64Array:
         """P(m ∈ S | |S| = k) for every item, shape (M,). O(Md²)."""
         k = self._as_size(k)
@@ -217,9 +235,12 @@ class LowRankDPP:
             found[block] = (numerics.factor.rows(block) @ numerics.spectrum.transform) ** 2 @ weight
         return np.minimum(found, 1.0)
 
+    @underflow_is_zero
     def log_normalizer_fixed_size(self, k: int) -> float:
         """Log Σ_{|S|=k} e^{θ(S)} det([ΦΦᵀ]_S) = log e_k(λ)."""
         k = self._as_size(k)
+        if k == 0:
+            return 0.0  # the empty set has weight one; its probability may be too small for a double
         scaled, shift = self._centred_on(k)
         log_size_prob = poisson_binomial.log_size_prob(scaled._numerics.spectrum.mu, k)
         return scaled.log_normalizer + log_size_prob - k * shift
@@ -255,6 +276,7 @@ class LowRankDPP:
 
     # --- other DPPs from this one -----------------------------------------------------------------------------
 
+    @underflow_is_zero
     def rescaled(self, expected_size: float) -> Self:
         """The DPP with θ + constant whose expected size is the one asked for.
 
@@ -293,6 +315,7 @@ class LowRankDPP:
             "Ask for a smaller size."
         )
 
+    @underflow_is_zero
     def condition(self, include: npt.ArrayLike = (), exclude: npt.ArrayLike = ()) -> Self:
         """The law of S∖A given that S contains A = include and avoids B = exclude.
 
@@ -300,23 +323,33 @@ class LowRankDPP:
         out span{φ_a : a ∈ A}. O(Md²).
         """
         inside, rest = split_items(include, exclude, self.n_items)
-        if self._log_weight(inside) == -np.inf:
+        span, triangle = self._rows.span(inside)
+        if len(triangle.order) < len(inside):
             raise ValueError(
                 f"Items {inside.tolist()} never occur together: their rows of phi are linearly dependent. "
                 "Include fewer of them."
             )
-        phi, theta = self.phi[rest], self.theta[rest]
+        phi, log_floor = self.phi[rest], self._log_floor[rest]
         if len(inside):
-            basis = linalg.qr(unit_rows(self.phi[inside], self._log_norms[inside]).T)[0]
-            projected = np.empty((len(rest), phi.shape[1] - len(inside)), dtype=phi.dtype)
-            for block in row_blocks(*phi.shape):
-                projected[block] = phi[block] @ basis[:, len(inside) :]
-            # float32 rows stick out by their own rounding
-            tolerance = max(SPAN_TOLERANCE, 16 * float(np.finfo(phi.dtype).eps))
-            projected[log_row_norms(projected) < self._log_norms[rest] + np.log(tolerance)] = 0.0
-            phi = projected
-        return type(self)(phi, theta, self.items[rest])
+            phi, log_floor = self._projected(rest, span)
+        return self._related(phi, self.theta[rest], self.items[rest], log_floor)
 
+    def _projected(self, rest: IntArray, span: Span) -> tuple[FloatArray, Float64Array]:
+        """Rows outside the span, in coordinates of their own, and their log floors; zero where nothing is left."""
+        k = len(span.blur)
+        basis = linalg.qr(span.basis)[0]
+        phi = np.empty((len(rest), self.phi.shape[1] - k), dtype=self.phi.dtype)
+        off = np.empty(len(rest))
+        for block in row_blocks(*phi.shape):
+            phi[block] = self.phi[rest[block]] @ basis[:, k:]
+            off[block] = uncertainty(self._rows.units(rest[block]) @ span.basis, span.blur)
+        # float32 rows stick out by their own rounding
+        off = np.maximum(off, 16 * np.finfo(phi.dtype).eps)
+        log_floor = np.maximum(self._log_floor[rest], self._log_norms[rest] + np.log(off))
+        phi[log_row_norms(phi) < log_floor] = 0.0
+        return phi, log_floor
+
+    @underflow_is_zero
     def map(self, size: int | None = None) -> IntArray:
         """A set that no single addition, removal or swap improves; of the given size, if one is given.
 
@@ -324,10 +357,10 @@ class LowRankDPP:
         """
         if size is not None:
             size = self._as_size(size)
-        S = maximise.grow(self._rows, size)
+        S = maximise.grow(self._weights, size)
         if size is not None and len(S) < size:
             raise ValueError(
                 f"The size must be at most {len(S)}, got {size}: the rows of phi span no more dimensions, "
                 "so larger sets have probability zero."
             )
-        return maximise.exchange(self._rows, S, keep_size=size is not None)
+        return maximise.exchange(self._weights, S, keep_size=size is not None)

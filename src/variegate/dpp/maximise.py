@@ -12,10 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
-from .balance import CANCELLED, SPAN_TOLERANCE, unit_rows
-from .sets import FloatArray, IntArray, row_blocks
-
-Float64Array = npt.NDArray[np.float64]
+from .sets import Float64Array, IntArray, row_blocks
+from .span import CANCELLED, NOTHING, Rows, Span
 
 # An exchange has to raise log q(S) by more than this: rounding must not let it go round in circles.
 IMPROVEMENT = 1e-9
@@ -24,27 +22,20 @@ REFUSALS = 20
 NOBODY = np.array([-1])
 
 
-class Rows(NamedTuple):
-    """Φ (M, d) with log ‖φ_m‖ and log L_mm = θ_m + 2 log ‖φ_m‖, both (M,)."""
+class Weights(NamedTuple):
+    """Rows of Φ with log-qualities θ (M,)."""
 
-    phi: FloatArray
-    log_norms: Float64Array
-    log_diagonal: Float64Array
+    rows: Rows
+    theta: Float64Array
 
-    def units(self, rows: slice | IntArray) -> Float64Array:
-        """Rows of Φ at unit length."""
-        return unit_rows(self.phi[rows], self.log_norms[rows])
+    @property
+    def log_diagonal(self) -> Float64Array:
+        """Log L_mm = θ_m + 2 log ‖φ_m‖ (M,)."""
+        return self.theta + 2 * self.rows.log_norms
 
     def log_weight(self, S: IntArray) -> float:
         """θ(S) + log det([ΦΦᵀ]_S); −inf for dependent rows. O(d|S|²)."""
-        if len(S) == 0:
-            return 0.0
-        if len(S) > self.phi.shape[1]:
-            return -np.inf
-        diagonal = np.abs(np.diag(linalg.qr(self.units(S).T, mode="r", pivoting=True)[0]))
-        if diagonal.min() < SPAN_TOLERANCE:
-            return -np.inf
-        return float(self.log_diagonal[S].sum() + 2 * np.log(diagonal).sum())
+        return float(self.theta[S].sum()) + self.rows.log_volume(S)
 
 
 class Move(NamedTuple):
@@ -55,28 +46,28 @@ class Move(NamedTuple):
     remove: int = -1
 
 
-def grow(rows: Rows, size: int | None) -> IntArray:
+def grow(weights: Weights, size: int | None) -> IntArray:
     """Add the item with the largest gain until `size` are in, or while gains are positive."""
+    rows = weights.rows
     M, d = rows.phi.shape
     outside = np.ones(M)  # squared part of each unit row outside the span of the set
-    basis = np.empty((0, d))
+    span = NOTHING
     chosen: list[int] = []
     alive = rows.log_norms > -np.inf  # false for good once inside the span
     while len(chosen) < (min(M, d) if size is None else size):
-        item = _best_item(rows, outside, alive, basis, at_least=0.0 if size is None else -np.inf)
+        item = _best_item(weights, outside, alive, span, at_least=0.0 if size is None else -np.inf)
         if item < 0:
             break
         chosen.append(item)
         alive[item] = False
-        direction = _residuals(rows, np.array([item]), basis)[0]
-        basis = np.vstack([basis, direction / np.linalg.norm(direction)])
+        span, _ = span.extended(rows.units(np.array([item])), rows.tolerance(np.array([item])))
         for block in row_blocks(M, d):
-            outside[block] -= (rows.units(block) @ basis[-1]) ** 2
+            outside[block] -= (rows.units(block) @ span.basis[:, -1]) ** 2
     return np.sort(np.array(chosen, dtype=np.int64))
 
 
 def _best_item(
-    rows: Rows, outside: Float64Array, alive: npt.NDArray[np.bool_], basis: Float64Array, at_least: float
+    weights: Weights, outside: Float64Array, alive: npt.NDArray[np.bool_], span: Span, at_least: float
 ) -> int:
     """The item with the largest gain if that is above `at_least`, else −1.
 
@@ -84,10 +75,11 @@ def _best_item(
     from the residuals, all in one product, and items inside the span are struck off for good: O(Mdk) however many
     copies there are.
     """
+    rows = weights.rows
     for checked in (False, True):
-        bound = np.maximum(outside, 0.0 if checked else 1e-14 * (len(basis) + 1))
+        bound = np.maximum(outside, 0.0 if checked else 1e-14 * (len(span.blur) + 1))
         with np.errstate(divide="ignore"):
-            gains = np.where(alive, rows.log_diagonal + np.log(bound), -np.inf)
+            gains = np.where(alive, weights.log_diagonal + np.log(bound), -np.inf)
         item = int(np.argmax(gains)) if len(gains) else -1
         if item < 0 or gains[item] <= at_least:
             return -1
@@ -95,36 +87,28 @@ def _best_item(
             break
         doubtful = np.flatnonzero(alive & (outside <= CANCELLED))
         for block in row_blocks(len(doubtful), rows.phi.shape[1]):
-            residuals = _residuals(rows, doubtful[block], basis)
-            outside[doubtful[block]] = np.einsum("md,md->m", residuals, residuals)
-        alive &= outside >= SPAN_TOLERANCE**2
+            some = doubtful[block]
+            outside[some] = span.outside(rows.units(some), rows.tolerance(some)).length ** 2
+            alive[some] = outside[some] > 0
     return item
 
 
-def _residuals(rows: Rows, items: IntArray, basis: Float64Array) -> Float64Array:
-    """Parts of unit rows outside the span of the basis."""
-    units = rows.units(items)
-    for _ in range(2):  # twice is enough
-        units = units - (units @ basis.T) @ basis
-    return units
-
-
-def exchange(rows: Rows, S: IntArray, *, keep_size: bool) -> IntArray:
+def exchange(weights: Weights, S: IntArray, *, keep_size: bool) -> IntArray:
     """Apply the best single move until none improves log q(S).
 
     Among near-copies gains are rounded, so a move counts only if log q(S), computed afresh, rises by it: the search
     cannot go round in circles. A move that does not keep its promise is refused, and the next best one tried.
     """
-    weight = rows.log_weight(S)
+    weight = weights.log_weight(S)
     refused: list[Move] = []
     while len(refused) < REFUSALS:
-        move = best_move(rows, S, keep_size=keep_size, refused=refused)
+        move = best_move(weights, S, keep_size=keep_size, refused=refused)
         if move.gain <= IMPROVEMENT:
             break
         moved = S[move.remove != S]
         if move.add >= 0:
             moved = np.sort(np.append(moved, move.add))
-        new = rows.log_weight(moved)
+        new = weights.log_weight(moved)
         if new > weight + IMPROVEMENT:
             S, weight, refused = moved, new, []
         else:
@@ -132,19 +116,18 @@ def exchange(rows: Rows, S: IntArray, *, keep_size: bool) -> IntArray:
     return S
 
 
-def best_move(rows: Rows, S: IntArray, *, keep_size: bool, refused: Sequence[Move] = ()) -> Move:
+def best_move(weights: Weights, S: IntArray, *, keep_size: bool, refused: Sequence[Move] = ()) -> Move:
     r"""The best addition, removal or swap of a set of independent rows, apart from those refused.
 
     With s_i the squared part of row i outside span(S), s_j^- the same for a member j given the others, and
     φ_i = Σ_j A_ij φ_j + rest, a swap of j for i multiplies the determinant by (s_i + A_ij² s_j^-) / s_j^-.
     """
-    M, d = rows.phi.shape
-    # pivoted, so that several pairs of near-copies do not multiply their errors in the inverse
-    Q, R, order = linalg.qr(rows.units(S).T, mode="economic", pivoting=True)
-    S = S[order]
-    inverse = linalg.solve_triangular(R, np.eye(len(S)))
+    rows, log_diagonal = weights.rows, weights.log_diagonal
+    span, triangle = rows.span(S)
+    S = S[triangle.order]
+    inverse = linalg.solve_triangular(triangle.R, np.eye(len(S))) if len(S) else np.empty((0, 0))
     member = 1.0 / (inverse**2).sum(axis=1)  # s_j^-
-    cost = rows.log_diagonal[S] + np.log(member)
+    cost = log_diagonal[S] + np.log(member)
     moves = [Move(0.0)]
     if not keep_size:
         moves += [Move(-float(c), remove=int(j)) for c, j in zip(cost, S, strict=True)]
@@ -152,14 +135,12 @@ def best_move(rows: Rows, S: IntArray, *, keep_size: bool, refused: Sequence[Mov
     best = max((move for move in moves if (move.add, move.remove) not in gone), key=lambda move: move.gain)
     outsider = rows.log_norms > -np.inf
     outsider[S] = False
-    for block in row_blocks(M, d):
-        units = rows.units(block)
-        along = units @ Q
-        apart = ((units - along @ Q.T) ** 2).sum(axis=1)
-        apart[apart < SPAN_TOLERANCE**2] = 0.0
+    for block in row_blocks(*rows.phi.shape):
+        along, _, length, floor = span.outside(rows.units(block), rows.tolerance(block))
+        apart = np.square(length)
         replaced = apart[:, None] + (along @ inverse.T) ** 2 * member
-        replaced[replaced < SPAN_TOLERANCE**2] = 0.0
-        base = np.where(outsider[block], rows.log_diagonal[block], -np.inf)[:, None]
+        replaced[replaced < np.square(floor)[:, None]] = 0.0
+        base = np.where(outsider[block], log_diagonal[block], -np.inf)[:, None]
         with np.errstate(divide="ignore"):
             best = max(best, _best_in(base + np.log(replaced) - cost, block, S, gone), key=lambda move: move.gain)
             if not keep_size:

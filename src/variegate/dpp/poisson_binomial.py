@@ -8,13 +8,14 @@ eigenvectors from the same trials given that k succeed, so its elementary symmet
 and tables of probabilities do what tables of polynomials do, without their range. O(dk) time and memory.
 """
 
+from collections.abc import Iterator
+
 import numba
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import brentq
 from scipy.special import expit
 
-Float64Array = npt.NDArray[np.float64]
+from .sets import BLOCK_BYTES, Float64Array, IntArray
 
 
 @numba.njit(cache=True)
@@ -30,10 +31,26 @@ def size_table(mu: Float64Array, k: int) -> Float64Array:
     return table
 
 
-@numba.njit(cache=True)
-def draw_given_size(mu: Float64Array, k: int, uniforms: Float64Array) -> npt.NDArray[np.int64]:
-    """Sorted successes (n, k) given that k of the trials succeed; uniforms (n, d)."""
+def draw(mu: Float64Array, n: int, rng: np.random.Generator) -> list[IntArray]:
+    """Which trials succeed, n times."""
+    return [np.flatnonzero(row < mu) for uniforms in _uniforms(n, len(mu), rng) for row in uniforms]
+
+
+def draw_given_size(mu: Float64Array, k: int, n: int, rng: np.random.Generator) -> list[IntArray]:
+    """Which trials succeed, n times, given that k of them do."""
     table = size_table(mu, k)
+    return [row for uniforms in _uniforms(n, len(mu), rng) for row in _successes_given_size(mu, table, k, uniforms)]
+
+
+def _uniforms(n: int, d: int, rng: np.random.Generator) -> Iterator[Float64Array]:
+    """The rows of rng.random((n, d)), a few at a time: they would not fit at once for many draws of many items."""
+    step = max(1, BLOCK_BYTES // (8 * max(d, 1)))
+    return (rng.random((min(step, n - start), d)) for start in range(0, n, step))
+
+
+@numba.njit(cache=True)
+def _successes_given_size(mu, table, k, uniforms):  # type: ignore[no-untyped-def]
+    """Sorted successes (n, k); uniforms (n, d)."""
     n = len(uniforms)
     chosen = np.empty((n, k), dtype=np.int64)
     for draw in range(n):

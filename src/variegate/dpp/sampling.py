@@ -11,11 +11,8 @@ from collections.abc import Callable, Sequence
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
-from .sets import IntArray, row_blocks
-
-Float64Array = npt.NDArray[np.float64]
+from .sets import Float64Array, IntArray, row_blocks
 
 BLOCK = 64  # items per block of the inverse distribution functions
 ROUNDING = 1e-12  # a remaining part of a row below this share is rounding
@@ -41,15 +38,21 @@ class EigenvectorStore:
         if len(new) == 0:
             return
         n_items = self.vectors.shape[1]
-        for block in row_blocks(n_items, self._transform.shape[0]):
-            self.vectors[new, block] = self._transform[:, new].T @ self._rows(block).T
-        starts = np.arange(0, n_items, BLOCK)
-        self.mass[new, 0] = 0.0
-        for j in new:
-            sums = np.cumsum(np.add.reduceat(np.square(self.vectors[j]), starts))
-            self.mass[j, 1 : len(sums) + 1] = sums
-            self.mass[j, len(sums) + 1 :] = sums[-1]
+        transform = self._transform[:, new].T
+        for block in row_blocks(n_items, len(self._transform)):
+            self.vectors[new, block] = transform @ self._rows(block).T
+        _sum_blocks(self.vectors, self.mass, new)
         self._known[new] = True
+
+
+@numba.njit(cache=True)
+def _sum_blocks(vectors, mass, new):  # type: ignore[no-untyped-def]
+    for j in new:
+        total, end = 0.0, 0
+        for b in range(mass.shape[1]):
+            mass[j, b] = total
+            start, end = end, min(end + BLOCK, vectors.shape[1])
+            total += _dot(vectors[j, start:end], vectors[j, start:end])
 
 
 def draw_projections(

@@ -8,8 +8,14 @@ import numpy.typing as npt
 
 FloatArray: TypeAlias = npt.NDArray[np.floating[Any]]
 IntArray: TypeAlias = npt.NDArray[np.int64]
+Float64Array: TypeAlias = npt.NDArray[np.float64]
 
-BLOCK_BYTES = 1 << 23  # rows are handled in blocks of about this size, so temporaries stay small
+BLOCK_BYTES = (
+    1 << 22
+)  # rows are handled in blocks of about this size: larger ones leave the caches, and cost page faults
+
+# For public methods: what is too small for a double is zero, also for callers who made numpy raise an error then.
+underflow_is_zero = np.errstate(under="ignore")
 
 
 def as_index_set(S: npt.ArrayLike, n_items: int, name: str = "S") -> IntArray:
@@ -54,7 +60,15 @@ def as_positions(positions: npt.ArrayLike, n_items: int, name: str) -> IntArray:
     return found.astype(np.int64)
 
 
-def as_theta(theta: npt.ArrayLike) -> npt.NDArray[np.float64]:
+def as_vector(v: npt.ArrayLike, n_items: int) -> Float64Array:
+    """One number per item, for matrix-vector products."""
+    found = np.asarray(v, dtype=np.float64)
+    if found.shape != (n_items,):
+        raise ValueError(f"v must have one entry per item, shape ({n_items},), got {found.shape}.")
+    return found
+
+
+def as_theta(theta: npt.ArrayLike) -> Float64Array:
     """Finite log-qualities (M,), as a read-only float64 array."""
     found = np.array(theta, dtype=np.float64)
     if found.ndim != 1:
@@ -113,6 +127,9 @@ def split_items(include: npt.ArrayLike, exclude: npt.ArrayLike, n_items: int) ->
 
 
 def row_blocks(n_rows: int, n_columns: int) -> list[slice]:
-    """Slices that cover the rows in blocks of about BLOCK_BYTES."""
-    step = max(64, BLOCK_BYTES // (8 * max(n_columns, 1)))
+    """Slices that cover the rows in blocks of about BLOCK_BYTES, or of as many rows as columns if that is more.
+
+    Fewer rows than columns, and adding up products (d, d) of blocks would cost more than the products.
+    """
+    step = max(64, n_columns, BLOCK_BYTES // (8 * max(n_columns, 1)))
     return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from .balance import CANCELLED, SPAN_TOLERANCE, Float64Array, log_row_norms, unit_rows
 from .gram import GramRows
-from .sets import FloatArray, IntArray, row_blocks
+from .sets import Float64Array, FloatArray, IntArray, row_blocks, underflow_is_zero
+from .span import CANCELLED, Rows, log_row_norms, own_floor
 
 
 class VolumeGains(NamedTuple):
@@ -24,31 +24,38 @@ class Volume:
     """log ν(S) and its flip gains, ν(S) = det([ΦΦᵀ + ε diag(ΦΦᵀ)]_S) with a nugget ε that is zero unless given.
 
     The gain of m is the log of its Schur complement s_m: the squared part of φ_m outside the span of the others.
-    Rows of cosines are kept for items that were in a set before; they take at most half the bytes of Φ, or 16 MB.
+    Rows of cosines are kept for items that were in a set before; they take at most half the bytes of Φ, or 8 MB.
     """
 
     phi: FloatArray
     nugget: float = 0.0
     log_norms: Float64Array = field(init=False, repr=False)
+    _source: Rows = field(init=False, repr=False)
     _cosines: GramRows = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "log_norms", log_row_norms(self.phi))
-        rows = GramRows(self._compute_cosines, len(self.phi), max(self.phi.nbytes // 2, 1 << 24))
+        log_norms = log_row_norms(self.phi)
+        object.__setattr__(self, "log_norms", log_norms)
+        object.__setattr__(self, "_source", Rows(self.phi, log_norms, own_floor(log_norms)))
+        rows = GramRows(self._compute_cosines, len(self.phi), max(self.phi.nbytes // 2, 1 << 23))
         object.__setattr__(self, "_cosines", rows)
 
+    @underflow_is_zero
     def prefetch(self, sets: Sequence[IntArray]) -> None:
         """Compute what these sets will need in one product."""
         if len(sets):
             self._cosines.prefetch(np.unique(np.concatenate(sets)).astype(np.int64))
 
+    @underflow_is_zero
     def log_volume(self, S: IntArray) -> float:
         """Log ν(S); −inf for dependent rows."""
         if len(S) == 0:
             return 0.0
-        C = self._factor(S, self._units(S) @ self._units(S).T)
+        units = self._source.units(S)
+        C = self._factor(S, units @ units.T)
         return -np.inf if C is None else self._log_volume(S, C)
 
+    @underflow_is_zero
     def flip_gains(self, S: IntArray) -> VolumeGains:
         """Log ν(S) and log s_m for every item, −inf inside the span; S must be independent. O(M|S|²)."""
         if len(S) == 0:
@@ -78,31 +85,20 @@ class Volume:
         C, failed = linalg.lapack.dpotrf(cosines, lower=1, clean=1)
         if not failed and C.diagonal().min() ** 2 > CANCELLED:
             return np.asarray(C)
-        if len(S) > self.phi.shape[1]:
+        if self._source.log_volume(S) == -np.inf:
             return None
-        units = self._units(S).T
-        pivoted = np.abs(np.diag(linalg.qr(units, mode="r", pivoting=True)[0]))
-        if pivoted.min() < SPAN_TOLERANCE:
-            return None
-        R = linalg.qr(units, mode="r")[0][: len(S)]
+        R = linalg.qr(self._source.units(S).T, mode="r")[0][: len(S)]
         return np.asarray(R.T * np.sign(np.diag(R)))
-
-    def _units(self, rows: slice | IntArray) -> Float64Array:
-        return unit_rows(self.phi[rows], self.log_norms[rows])
 
     def _compute_cosines(self, items: IntArray) -> Float64Array:
         """Cosines of some items with all items (n, M)."""
-        units = self._units(items)
+        units = self._source.units(items)
         found = np.empty((len(items), len(self.phi)))
         for block in row_blocks(*self.phi.shape):
-            found[:, block] = units @ self._units(block).T
+            found[:, block] = units @ self._source.units(block).T
         return found
 
     def _outside(self, items: IntArray, S: IntArray) -> Float64Array:
         """Squared parts outside the span of S, from the residuals themselves."""
-        basis = linalg.qr(self._units(S).T, mode="economic")[0]
-        units = self._units(items)
-        for _ in range(2):
-            units = units - (units @ basis) @ basis.T
-        squares = np.einsum("md,md->m", units, units)
-        return np.where(squares < SPAN_TOLERANCE**2, 0.0, squares)
+        span, _ = self._source.span(S)
+        return np.square(span.outside(self._source.units(items), self._source.tolerance(items)).length)

@@ -1,24 +1,28 @@
 """The loop: starts, hyperparameters, stages, and the best of it all."""
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from functools import partial
+from typing import Literal, TypeAlias
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from ..dpp import SetDistribution
 from ..dpp.sets import IntArray
-from .fixed_form import fixed_form
+from .fixed_form import Covariance, fixed_form
 from .hyperparameters import learn_size, learn_slab_precision
 from .proposal import propose
-from .rao_blackwell import FEW_FEATURES, Callback, Point, fixed_point, natural_gradient
+from .rao_blackwell import FEW_FEATURES, HOPELESS, Callback, Point, Progress, fixed_point, natural_gradient
 from .starts import best_set, flat_start, later_starts, start_at
 from .target import Float64Array, Target
 
-FINAL_SETS = 400
+Estimate: TypeAlias = tuple[float, float]  # and its standard error
+
+FINAL_SETS = 400  # and half as many where each needs expectation propagation
+SLAB_SETS = 24  # likewise
 ROUNDS = 6  # of stage A and empirical Bayes in turn
-HOPELESS = 10.0  # nats: a start that stays this far below the best is given up
 
 
 class ConvergenceWarning(UserWarning):
@@ -27,7 +31,10 @@ class ConvergenceWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Settings:
-    """How hard to try; `learn_size` and `learn_slab` switch empirical Bayes on."""
+    """How hard to try; `learn_size` and `learn_slab` switch empirical Bayes on.
+
+    With fixed_form, up to half of the iterations go into learning; the last half runs under what was learned.
+    """
 
     solver: Literal["rao_blackwell", "fixed_form"] = "rao_blackwell"
     n_starts: int = 4
@@ -36,6 +43,7 @@ class Settings:
     tol: float = 0.005
     learn_size: bool = True
     learn_slab: bool = True
+    covariance: Covariance = "empirical"  # C of fixed_form: averaged over draws, or in closed form (free size only)
 
     def __post_init__(self) -> None:
         if self.solver not in ("rao_blackwell", "fixed_form"):
@@ -43,6 +51,8 @@ class Settings:
                 f'The solver must be "rao_blackwell" or "fixed_form", got {self.solver!r}; the exact sampler is the '
                 "function sample_posterior."
             )
+        if self.covariance not in ("empirical", "closed"):
+            raise ValueError(f'covariance must be "empirical" or "closed", got {self.covariance!r}.')
         for name in ("n_starts", "n_sets", "max_iter"):
             value = getattr(self, name)
             if value is not None and value < 1:
@@ -85,8 +95,13 @@ def fit(
     """Fit q to the target by maximising the ELBO.
 
     `start` (M,) is a warm start of θ; other starts are then left out. On Ctrl-C the best point so far is returned,
-    with a warning; before there is one, KeyboardInterrupt goes on its way.
+    with a warning; before there is one, KeyboardInterrupt goes on its way. `callback` hears a `Progress` after every
+    iteration (every 50 of fixed_form).
     """
+    if start is not None:
+        start = np.asarray(start, dtype=np.float64)
+        if start.shape != (target.n_features,) or not np.isfinite(start).all():
+            raise ValueError(f"start must hold {target.n_features} finite numbers, θ for each feature, got {start!r}.")
     search = _Search(target, rng, settings or Settings(), callback)
     interrupted = False
     # the loop works on many small matrices, on which BLAS threads wait for each other longer than they compute
@@ -135,7 +150,7 @@ class _Search:
         self._learn(start)
         reached = [self.points[-1]]
         for theta in later_starts(self.target, self.mode, others, self.rng) if others else []:
-            reached.append(self._fixed_point(theta, hopeless=level(self.points[-1]) - HOPELESS))
+            reached.append(self._fixed_point(theta, to_beat=level(self.points[-1])))
             self.points.append(max(reached, key=level))
         # where features are few stage B is cheap, and every start worth trying
         few = self.target.n_features <= FEW_FEATURES
@@ -143,9 +158,39 @@ class _Search:
         self._refine(sorted((p for p in reached if level(p) >= best - 3 * error(p)), key=level)[-4 if few else -2 :])
 
     def _printed(self, theta: Float64Array) -> None:
-        self.points.append(
-            fixed_form(self.target, theta, self.rng, n_iter=self.settings.iterations, callback=self.callback)
-        )
+        """Algorithm 1; where hyperparameters are to be learned, after a quarter of the iterations or two."""
+        left = self.settings.iterations
+        learn = left >= 8 and (self.settings.learn_size or self.settings.learn_slab)
+        for n in (left // 4, left // 4) if learn else ():
+            theta = self._kept(self._algorithm_1(theta, n)).theta
+            left -= n
+            if not self._update_hyperparameters(self.points[-1]):
+                break
+        self._kept(self._algorithm_1(theta, left))
+
+    def _algorithm_1(self, theta: Float64Array, n_iter: int) -> Callable[..., Point]:
+        C = self.settings.covariance
+        return partial(fixed_form, self.target, theta, self.rng, n_iter=n_iter, covariance=C)
+
+    def _kept(self, run: Callable[..., Point]) -> Point:
+        """Where a stage ends, or has come to on Ctrl-C: appended to `points`, with the trace of those before."""
+        heard: list[Progress] = []
+
+        def listen(progress: Progress) -> None:
+            heard.append(progress)
+            if self.callback is not None:
+                self.callback(progress)
+
+        try:
+            point = run(callback=listen)
+        except KeyboardInterrupt:
+            path = [p.theta for p in heard if p.theta is not None]
+            if path:
+                theta, trace = np.mean(path[len(path) // 2 :], axis=0), np.array([p.elbo for p in heard])
+                self.points.append(Point(theta, np.zeros_like(theta), trace, np.zeros_like(trace), converged=False))
+            raise
+        self.points.append(joined(self.points[-1], point) if self.points else point)
+        return point
 
     def _best_set(self) -> IntArray:
         """The target's own best set, with hyperparameters to match: a rough beginning for both."""
@@ -164,72 +209,85 @@ class _Search:
     @property
     def n_sets(self) -> int:
         """Sets an iteration of stage B."""
-        usual = 64 if self.target.exact_gains else 32  # expectation propagation is dear
+        usual = self._affordable(64)
         # each set informs all features, and costs time and memory for each of them
-        scaled = usual * np.sqrt(2000 / max(self.target.n_features, 1))
+        scaled = usual * 2000 / max(self.target.n_features, 1)
         return self.settings.n_sets or int(np.clip(scaled, 16, 256))
 
-    def _fixed_point(self, theta: Float64Array, max_iter: int = 12, hopeless: float = -np.inf) -> Point:
-        n = max(self.n_sets // 4, 2)
+    def _affordable(self, n: int) -> int:
+        """N sets, or half as many: expectation propagation is dear."""
+        return n if self.target.exact_gains else n // 2
+
+    def _fixed_point(self, theta: Float64Array, max_iter: int = 8, to_beat: float = -np.inf) -> Point:
+        n, tol = max(self.n_sets // 4, 2), self.settings.tol
         return fixed_point(
-            self.target, theta, self.rng, n_sets=n, max_iter=max_iter, hopeless=hopeless, callback=self.callback
+            self.target, theta, self.rng, n_sets=n, max_iter=max_iter, tol=tol, to_beat=to_beat, callback=self.callback
         )
 
     def _learn(self, theta: Float64Array) -> None:
         """Stage A and empirical Bayes in turn, until the hyperparameters stay where they are."""
-        for _ in range(ROUNDS):
-            point = self._fixed_point(theta, max_iter=5)
+        for left in reversed(range(ROUNDS)):
+            point = self._fixed_point(theta, max_iter=3)
             self.points.append(point)
-            theta, before = point.theta, self.target
-            self._update_hyperparameters(point)
-            if self.target is before:
+            theta = point.theta
+            # the last point belongs to the last target, so that later starts are compared with it under the same
+            if not (left and self._update_hyperparameters(point)):
                 return
 
-    def _update_hyperparameters(self, point: Point, least_change: float = 0.1) -> None:
+    def _update_hyperparameters(self, point: Point, least_change: float = 0.1) -> bool:
+        """Empirical Bayes at a point; whether it changed anything."""
+        before = self.target
         if self.settings.learn_size and self.target.size is None:
             self.target = learn_size(self.target, float(point.inclusion.sum()), least_change)
         if self.settings.learn_slab:
-            sets = propose(self.target, point.theta, point.inclusion).draw(24, self.rng)
+            sets = propose(self.target, point.theta, point.inclusion).draw(self._affordable(SLAB_SETS), self.rng)
             self.target = learn_slab_precision(self.target, sets, 2 * least_change)
+        return self.target is not before
 
-    def _natural_gradient(self, point: Point, n_sets: int) -> Point:
+    def _natural_gradient(self, point: Point, n_sets: int, elbo: Estimate, callback: Callback | None = None) -> Point:
+        """Stage B from a point whose ELBO under the present target is known."""
         s = self.settings
+        callback = callback or self.callback
         found = natural_gradient(
-            self.target, point, self.rng, n_sets=n_sets, max_iter=s.iterations, tol=s.tol, callback=self.callback
+            self.target, point, self.rng, n_sets=n_sets, max_iter=s.iterations, tol=s.tol, callback=callback
         )
-        # the gradient's noise may cost more than it brings: then stage A's point stands
-        if len(point.elbo) and level(found) < level(point) - 3 * (error(found) + error(point)):
+        # the gradient's noise may cost more than it brings: then the point stands
+        if level(found) < elbo[0] - 3 * (error(found) + elbo[1]):
             return point._replace(converged=found.converged)
         return joined(point, found)
 
     def _refine(self, close: list[Point]) -> None:
         """Stage B from the best starts; hyperparameters once more where the best of them wants others."""
-        reached = [self._natural_gradient(point, self.n_sets) for point in close]
+        reached = [self._natural_gradient(point, self.n_sets, (level(point), error(point))) for point in close]
         self.points.append(max(reached, key=level))
-        before = self.target
-        self._update_hyperparameters(self.points[-1], least_change=0.25)
-        if self.target is not before:
-            self.points.append(self._natural_gradient(self.points[-1], self.n_sets))
+        if self._update_hyperparameters(self.points[-1], least_change=0.25):
+            # what was reached under the old target says nothing about the new one
+            best = self.points[-1]
+            self.points.append(self._natural_gradient(best, self.n_sets, self._elbo(best.theta, self.n_sets)))
 
     def _without_gains(self, theta: Float64Array) -> None:
         """Regression over the sampled sets, many of them; the prior size is learned half way."""
-        point = Point(theta, np.zeros_like(theta), np.empty(0), np.empty(0), converged=False)
-        for _ in range(2):
-            point = self._natural_gradient(point, 8 * self.n_sets)
-            self.points.append(point)
-            before = self.target
-            self._update_hyperparameters(point)
-            if self.target is before:
-                return
+        point, n = Point(theta, np.zeros_like(theta), np.empty(0), np.empty(0), converged=False), 8 * self.n_sets
+        point = self._kept(partial(self._natural_gradient, point, n, self._elbo(theta, n)))
+        if self._update_hyperparameters(point):
+            start = point._replace(elbo=np.empty(0), elbo_error=np.empty(0))
+            self._kept(partial(self._natural_gradient, start, n, self._elbo(point.theta, n)))
+
+    def _draw(self, theta: Float64Array, n: int) -> tuple[SetDistribution, list[IntArray], Float64Array]:
+        """q_θ, sets from it, and log p(y, S) − log q(S) of each."""
+        q = self.target.distribution(theta)
+        sets = self.target.draw(q, n, self.rng)
+        h = np.array([self.target.log_weight(S) - theta[S].sum() for S in sets])
+        return q, sets, h + self.target.log_normalizer(q) - self.target.prior_log_normalizer
+
+    def _elbo(self, theta: Float64Array, n: int) -> Estimate:
+        log_ratios = self._draw(theta, n)[2]
+        return float(log_ratios.mean()), float(log_ratios.std() / np.sqrt(n))
 
     def result(self, interrupted: bool) -> Fit:
         """The last point, judged by sets drawn from all of its q."""
         point = self.points[-1]
-        q = self.target.distribution(point.theta)
-        sets = self.target.draw(q, FINAL_SETS, self.rng)
-        log_normalizer = self.target.log_normalizer(q)
-        h = np.array([self.target.log_weight(S) - point.theta[S].sum() for S in sets])
-        log_ratios = h + log_normalizer - self.target.prior_log_normalizer
+        q, sets, log_ratios = self._draw(point.theta, self._affordable(FINAL_SETS))
         return Fit(
             q=q,
             target=self.target,
@@ -255,7 +313,7 @@ def error(point: Point) -> float:
 
 def last(point: Point) -> int:
     """How many estimates count as the last ones."""
-    return max(4, len(point.elbo) // 3)
+    return min(max(4, len(point.elbo) // 3), len(point.elbo))
 
 
 def joined(first: Point, second: Point) -> Point:

@@ -19,6 +19,11 @@ from .rao_blackwell import Callback, Point, Progress
 from .target import Float64Array, Target
 
 REPORTED = 50  # a progress report every so many steps
+FEWEST_STEPS = 40  # for each feature: before that a coefficient hangs on a draw or two
+CHECKED = 400  # sets from the averaged q, to see whether it has settled
+AGREEMENT = 0.15  # nats by which the two halves of the averaged steps, and the average, may disagree
+
+Covariance = Literal["empirical", "closed"]
 
 
 def fixed_form(
@@ -27,39 +32,81 @@ def fixed_form(
     rng: np.random.Generator,
     *,
     n_iter: int = 4000,
-    covariance: Literal["empirical", "closed"] = "empirical",
+    covariance: Covariance = "empirical",
     callback: Callback | None = None,
 ) -> Point:
-    """Run Algorithm 1 for n_iter steps from θ = start.
+    """Run Algorithm 1 for n_iter steps from θ = start, under the target's hyperparameters as they are.
 
     covariance "closed" replaces γ̃γ̃ᵀ by E_q[γ̃γ̃ᵀ] in closed form: K_iiK_jj − K_ij² off the diagonal, not K as in
-    the paper.
+    the paper; for free sizes only. `converged` says that the averaged steps and their average tell the same (`agree`).
     """
+    if covariance == "closed" and target.size is not None:
+        raise ValueError(
+            'covariance="closed" knows E[γγᵀ] for sets of any size only; use "empirical" or no fixed size.'
+        )
     M, weight = target.n_features, 1.0 / np.sqrt(n_iter)
     q = target.distribution(start)
     theta = np.append(start, -target.log_normalizer(q))
     C = np.diag(np.append(_inclusion(target, q), 1.0))
     g = C @ theta
-    C_sum, g_sum = np.zeros_like(C), np.zeros_like(g)
-    trace, inclusion = [], _inclusion(target, q)
+    C_sums, g_sums = np.zeros((2, M + 1, M + 1)), np.zeros((2, M + 1))  # third and last quarter of the steps
+    trace = np.empty(n_iter)
     for t in range(n_iter):
         q = target.distribution(theta[:M])
         S = target.draw(q, 1, rng)[0]
         gamma = np.zeros(M + 1)
         gamma[S] = gamma[M] = 1.0
         value = target.log_weight(S)
+        trace[t] = value - theta[S].sum() + target.log_normalizer(q) - target.prior_log_normalizer
         C_new = np.outer(gamma, gamma) if covariance == "empirical" else second_moment(q)
         g_new = gamma * value if covariance == "empirical" else C_new @ theta + gamma * (value - gamma @ theta)
         C, g = (1 - weight) * C + weight * C_new, (1 - weight) * g + weight * g_new
         theta = cg(C, g, x0=theta, rtol=1e-6, maxiter=200)[0]
         if t >= n_iter // 2:
-            C_sum, g_sum = C_sum + C_new, g_sum + g_new
-        trace.append(value - theta[:M] @ gamma[:M] + target.log_normalizer(q) - target.prior_log_normalizer)
+            late = int(t >= 3 * n_iter // 4)
+            C_sums[late] += C_new
+            g_sums[late] += g_new
         if callback is not None and (t + 1) % REPORTED == 0:
-            callback(Progress("fixed form", t + 1, float(np.mean(trace[-REPORTED:])), float(len(S))))
-    averaged = cg(C_sum, g_sum, x0=theta, rtol=1e-8, maxiter=2000)[0][:M]
-    inclusion = _inclusion(target, target.distribution(averaged))
-    return Point(averaged, inclusion, np.array(trace), np.full(len(trace), np.nan), converged=True)
+            recent = float(trace[t + 1 - REPORTED : t + 1].mean())
+            callback(Progress("fixed form", t + 1, recent, float(len(S)), theta[:M]))
+    averaged = _solve(C_sums.sum(axis=0), g_sums.sum(axis=0), theta)
+    third, last = (_solve(C_half, g_half, theta) for C_half, g_half in zip(C_sums, g_sums, strict=True))
+    q = target.distribution(averaged)
+    fresh = np.array([target.log_weight(S) - averaged[S].sum() for S in target.draw(q, CHECKED, rng)])
+    fresh += target.log_normalizer(q) - target.prior_log_normalizer
+    stands_still = _divergence(third, last, C_sums.sum(axis=0)) < AGREEMENT and agree(trace, fresh)
+    converged = n_iter >= FEWEST_STEPS * M and stands_still
+    return Point(averaged, _inclusion(target, q), trace, np.full(n_iter, np.nan), converged)
+
+
+def _solve(C: Float64Array, g: Float64Array, start: Float64Array) -> Float64Array:
+    return np.asarray(cg(C, g, x0=start, rtol=1e-8, maxiter=2000)[0][:-1])
+
+
+def _divergence(theta: Float64Array, other: Float64Array, C: Float64Array) -> float:
+    """KL between the q of two nearby θ, ½ΔᵀCov(γ)Δ, with the sums C of γ̃γ̃ᵀ."""
+    moment, change = C / C[-1, -1], other - theta
+    spread = change @ moment[:-1, :-1] @ change - (moment[-1, :-1] @ change) ** 2
+    return float(0.5 * spread)
+
+
+def agree(trace: Float64Array, fresh: Float64Array) -> bool:
+    """Whether the ELBO stood still over the averaged steps, and sets from the average itself confirm it.
+
+    Both differences must be small beyond doubt: with two standard errors added, below AGREEMENT. The average itself
+    may be better than the steps, which jitter around it.
+    """
+    if len(trace) < 4:
+        return False
+    third, last = np.array_split(trace[len(trace) // 2 :], 2)
+    rise, rise_error = _difference(last, third)
+    loss, loss_error = _difference(np.concatenate([third, last]), fresh)
+    return bool(abs(rise) + 2 * rise_error < AGREEMENT and loss + 2 * loss_error < AGREEMENT)
+
+
+def _difference(a: Float64Array, b: Float64Array) -> tuple[float, float]:
+    """Difference of means and its standard error."""
+    return float(a.mean() - b.mean()), float(np.sqrt(a.var() / len(a) + b.var() / len(b)))
 
 
 def _inclusion(target: Target, q: SetDistribution) -> Float64Array:
@@ -67,7 +114,7 @@ def _inclusion(target: Target, q: SetDistribution) -> Float64Array:
 
 
 def second_moment(q: SetDistribution) -> Float64Array:
-    """E_q[γ̃γ̃ᵀ], (M+1, M+1): P(i, j ∈ S) = K_iiK_jj − K_ij² for i ≠ j."""
+    """E_q[γ̃γ̃ᵀ], (M+1, M+1): P(i, j ∈ S) = K_iiK_jj − K_ij² for i ≠ j. Of sets of any size."""
     M = q.n_items
     K = q.marginal_kernel(np.arange(M))
     p = np.diag(K)

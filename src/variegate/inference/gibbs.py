@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, log_expit, logsumexp
 
-from ..dpp.sets import IntArray
+from ..dpp.sets import IntArray, as_index_set
 from .target import Float64Array, Target
 
 UNIFORM_SHARE = 5.0  # c: how much attention goes to features that look useless
@@ -69,11 +69,15 @@ def sample_posterior(
     start: npt.ArrayLike = (),
     callback: Callable[[int], None] | None = None,
 ) -> PosteriorSample:
-    """Run the chain for n_steps after `burn_in` (a tenth unless given). Free size only."""
+    """Run the chain for n_steps after `burn_in` (a tenth unless given), from the set `start`. Free size only."""
     if target.size is not None:
         raise ValueError("The exact sampler works on sets of any size; give no fixed size.")
+    if n_steps < 1:
+        raise ValueError(f"n_steps must be at least 1, got {n_steps}.")
     burn_in = n_steps // 10 if burn_in is None else burn_in
-    state = _state(target, np.asarray(start, dtype=np.int64))
+    if burn_in < 0:
+        raise ValueError(f"burn_in must not be negative, got {burn_in}.")
+    state = _state(target, _start(target, start))
     sets: list[IntArray] = []
     log_weights = np.empty(n_steps)
     inclusion, reference = np.zeros(target.n_features), -np.inf
@@ -91,6 +95,16 @@ def sample_posterior(
             callback(step)
     weights = np.exp(log_weights - reference)
     return PosteriorSample(sets, weights / weights.sum(), inclusion / weights.sum())
+
+
+def _start(target: Target, start: npt.ArrayLike) -> IntArray:
+    S = as_index_set(start, target.n_features, "start")
+    if target.prior_has_volume and target.volume.log_volume(S) == -np.inf:
+        raise ValueError(
+            f"start has probability zero under the DPP prior: the rows of phi for {S.tolist()} are dependent. "
+            "Start from fewer features, or none."
+        )
+    return S
 
 
 def _inclusion(target: Target, state: _State) -> Float64Array:

@@ -39,9 +39,9 @@ def learn_slab_precision(target: Target, sets: Sequence[IntArray], least_change:
     sets = [S for S in sets if len(S)][:SETS_FOR_SLAB]
     if not sets:
         return target
-    low, high = np.log(PRECISION_RANGE)
-    here = np.log(likelihood.slab_precision)
-    grid = np.clip(here + LARGEST_STEP * np.array([-1.0, -0.5, 0.0, 0.5, 1.0]), low, high)
+    here = float(np.clip(np.log(likelihood.slab_precision), *np.log(PRECISION_RANGE)))
+    # the whole step even next to the range's end: a clipped grid is no longer even, and its parabola is wrong
+    grid = here + LARGEST_STEP * np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
     values = [np.mean([likelihood.with_slab_precision(np.exp(x)).log_evidence(S) for S in sets]) for x in grid]
     best = int(np.argmax(values))
     peak = grid[best]
@@ -50,6 +50,7 @@ def learn_slab_precision(target: Target, sets: Sequence[IntArray], least_change:
         curvature = left - 2 * middle + right
         if curvature < 0:
             peak += 0.5 * (grid[1] - grid[0]) * (left - right) / curvature
-    if abs(peak - here) < least_change:
+    peak = float(np.clip(peak, *np.log(PRECISION_RANGE)))
+    if abs(peak - np.log(likelihood.slab_precision)) < least_change:
         return target
     return target.with_slab_precision(float(np.exp(peak)))

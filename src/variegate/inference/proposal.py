@@ -42,7 +42,7 @@ class Proposal(NamedTuple):
         return self.q.expected_size if self.size is None else float(self.size)
 
     def natural_direction(self, gradient: Float64Array, inclusion: Float64Array) -> Float64Array:
-        """F⁻¹g, F = Cov_q(γ) = diag(K) − K∘K.
+        """F⁻¹g for one gradient (M,) or each of several (n, M), F = Cov_q(γ) = diag(K) − K∘K.
 
         Features that q is undecided about are solved for together, the others one by one: F_ij = −K_ij² is at most
         K_ii K_jj. Fixed size: F of the DPP whose expected size is k gives the same direction up to a constant in all
@@ -60,7 +60,7 @@ class Proposal(NamedTuple):
         F = -np.square(K)
         F[np.diag_indices_from(F)] = p * (1 - p) * (1 + RIDGE) + 1e-10
         positions = self.active[coupled]
-        direction[positions] = linalg.solve(F, gradient[positions], assume_a="pos")
+        direction[..., positions] = linalg.solve(F, gradient[..., positions].T, assume_a="pos").T
         return direction
 
 
@@ -71,7 +71,8 @@ def propose(target: Target, theta: Float64Array, inclusion: Float64Array | None 
         order = np.argsort(inclusion, kind="stable")
         out = min(int(np.searchsorted(np.cumsum(inclusion[order]), LEFT_OUT)), target.n_features - ALWAYS)
         active = np.sort(order[out:])
-    if len(active) == target.n_features:
+    if 2 * len(active) > target.n_features:  # then a copy of Φ would save less than it costs
+        active = np.arange(target.n_features)
         return Proposal(target.distribution(theta), active, target.size)
     if target.phi is None or target.family == "bernoulli":
         return Proposal(IndependentSets(theta[active]), active, target.size)

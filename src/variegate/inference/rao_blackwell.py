@@ -12,13 +12,16 @@ import numpy as np
 
 from .correction import GainCorrection
 from .proposal import Proposal, propose
-from .statistics import Statistics, fixed_size_statistics, free_statistics, plain_statistics
+from .statistics import Statistics, Step, fixed_size_statistics, free_statistics, joint_step, plain_statistics
 from .target import Float64Array, Target
 
 DAMPING = 0.7
-FEWEST_STEPS = 12  # of stage B; twice as many where features are few and steps cheap
+LEAST = 0.1  # of a step of nothing but noise, as it seems; averaging takes care of it
+# so many steps of stage B must promise nothing: WORK // M, within these bounds; they are cheap where features are few
+FEWEST_STEPS, MOST_STEPS, WORK = 2, 16, 1600
 FEW_FEATURES = 256
 TRIAL = 4  # iterations that a start has to show itself
+HOPELESS = 10.0  # nats: a start that stays this far below the best is given up
 LONGEST_STEP = 3.0  # in any θ_m, for a step of stage B
 
 
@@ -29,6 +32,7 @@ class Progress(NamedTuple):
     iteration: int
     elbo: float
     expected_size: float
+    theta: Float64Array | None = None  # (M,) where it stands; stage B and Algorithm 1 say it
 
 
 Callback = Callable[[Progress], None]
@@ -81,16 +85,18 @@ def fixed_point(
     *,
     n_sets: int = 16,
     max_iter: int = 25,
-    hopeless: float = -np.inf,
+    tol: float = 0.005,
+    to_beat: float = -np.inf,
     callback: Callback | None = None,
 ) -> Point:
-    """Stage A. Stops when the second half of the trace is no higher than the first by more than its error.
+    """Stage A. Stops when its steps promise less than `tol`, or the ELBO has stopped rising.
 
-    A start that is still below `hopeless` after a few iterations is given up.
+    A start that will not reach the ELBO `to_beat` is given up.
     """
     theta, inclusion = start, None
     best = Point(start, np.zeros_like(start), np.array([-np.inf]), np.zeros(1), converged=False)
     trace: list[tuple[float, float]] = []
+    steps: list[Step] = []
     path: list[Float64Array] = []
     damping, converged = DAMPING, False
     for iteration in range(max_iter):
@@ -98,8 +104,10 @@ def fixed_point(
         found = look(target, proposal, theta, n_sets, rng)
         elbo, error = elbo_of(target, proposal, found.h)
         trace.append((elbo, error))
+        steps.append(found.step)
         if callback is not None:
             callback(Progress("fixed point", iteration + 1, elbo, proposal.expected_size))
+        bearable = tol * undecided(found.inclusion)
         if elbo < best.elbo[-1] - 3 * (error + best.elbo_error[-1]):
             # all features moved at once and overshot together: back to the best point with shorter steps
             damping *= 0.5
@@ -107,16 +115,39 @@ def fixed_point(
         else:
             if elbo > best.elbo[-1]:
                 best = Point(theta, found.inclusion, np.array([elbo]), np.array([error]), converged=False)
-            theta = theta + damping * found.step
+            theta = theta + damping * length(found.step, bearable) * found.step.direction
         path.append(theta)
         inclusion = found.inclusion
-        if converged := plateau(trace, tol=1e-3, window=6):
+        if converged := settled(steps[-2:], 2, bearable) or plateau(trace, tol=1e-3, window=6):
             break
-        if iteration + 1 >= TRIAL and elbo + 3 * error < hopeless:
+        if iteration and hopeless(trace, found.step, to_beat):
             break
     values, errors = np.array(trace).T
     averaged = np.mean(path[-(len(path) + 2) // 3 :], axis=0)
     return Point(averaged, found.inclusion, values, errors, converged)
+
+
+def hopeless(trace: list[tuple[float, float]], step: Step, to_beat: float) -> bool:
+    """Whether the ELBO will not be reached, by what the next steps promise, or after a fair trial."""
+    elbo, error = trace[-1]
+    below = to_beat - (elbo + 3 * error)
+    return below > 4 * step.promise or (len(trace) >= TRIAL and below > HOPELESS)
+
+
+def undecided(inclusion: Float64Array) -> float:
+    """Σ p(1 − p), the number of features that q is undecided about, so to speak; at least one."""
+    return max(float((inclusion * (1 - inclusion)).sum()), 1.0)
+
+
+def length(step: Step, bearable: float) -> float:
+    """How much of a step to make: what it can be trusted for, or what costs no more than `bearable` nats of noise."""
+    harmless = np.sqrt(2 * bearable / step.noise) if step.noise > 0 else 1.0
+    return float(np.clip(max(step.trust, harmless), LEAST, 1.0))
+
+
+def settled(steps: list[Step], enough: int, bearable: float) -> bool:
+    """Whether the last steps, enough of them, promised less than `bearable` nats on average."""
+    return len(steps) >= enough and sum(step.squared - step.noise for step in steps) < 2 * len(steps) * bearable
 
 
 def plateau(trace: list[tuple[float, float]], tol: float, window: int) -> bool:
@@ -139,16 +170,17 @@ def natural_gradient(
     tol: float = 0.005,
     callback: Callback | None = None,
 ) -> Point:
-    """Stage B. Stops when the ELBO has stopped rising by more than `tol` nats or its own error.
+    """Stage B. Stops when its steps promise less than `tol`, or the ELBO has stopped rising by more than its error.
 
-    Steps shrink, and θ is averaged over the second half of them: the gradient's second part, Cov(π, h̄), is noisy.
+    θ is averaged over the second half of the steps: the gradient's second part, Cov(π, h̄), is noisy.
     """
     theta, seen = start.theta, bool(start.inclusion.any())
     inclusion = start.inclusion
     correction = GainCorrection.for_target(target)
-    window = 2 * FEWEST_STEPS if target.n_features <= FEW_FEATURES else FEWEST_STEPS
+    enough = int(np.clip(WORK // target.n_features, FEWEST_STEPS, MOST_STEPS))
     path: list[Float64Array] = []
     trace: list[tuple[float, float]] = []
+    steps: list[Step] = []
     converged = False
     for iteration in range(max_iter):
         proposal = propose(target, theta, inclusion if seen else None)
@@ -156,12 +188,15 @@ def natural_gradient(
         seen = True
         trace.append(elbo_of(target, proposal, found.h))
         inclusion = found.inclusion
-        step = DAMPING / (1 + iteration / 5) ** 0.6 * proposal.natural_direction(found.gradient, inclusion)
-        theta = theta + np.clip(step, -LONGEST_STEP, LONGEST_STEP)
+        step = joint_step(found.gradients, proposal.natural_direction(found.gradients, inclusion))
+        steps.append(step)
+        bearable = tol * undecided(inclusion)
+        move = DAMPING * length(step, bearable / (1 + iteration / 5)) * step.direction
+        theta = theta + np.clip(move, -LONGEST_STEP, LONGEST_STEP)
         path.append(theta)
         if callback is not None:
-            callback(Progress("natural gradient", iteration + 1, trace[-1][0], proposal.expected_size))
-        if converged := plateau(trace, tol, window):
+            callback(Progress("natural gradient", iteration + 1, trace[-1][0], proposal.expected_size, theta))
+        if converged := settled(steps[-enough:], enough, bearable) or plateau(trace, tol, 4 * enough):
             break
     elbo, error = np.array(trace).T
     averaged = np.mean(path[len(path) // 2 :], axis=0)

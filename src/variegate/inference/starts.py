@@ -14,7 +14,11 @@ EXPLORED = 40  # steps of the exact sampler between starts
 def flat_start(target: Target, expected_size: float) -> Float64Array:
     """θ constant, with that expected size. Paper: Algorithm 1, first line."""
     q = target.distribution(target.prior.theta - target.prior.theta.mean())
-    return np.array(q.rescaled(min(expected_size, 0.9 * q.rank)).theta)
+    if (
+        not target.prior_has_volume or expected_size > target.prior.expected_size
+    ):  # else the rank, which is dear, allows it
+        expected_size = min(expected_size, 0.9 * q.rank)
+    return np.array(q.rescaled(expected_size).theta)
 
 
 def start_at(target: Target, S: IntArray) -> Float64Array:

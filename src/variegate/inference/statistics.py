@@ -20,13 +20,53 @@ REPLACED = 4  # members of a set that are replaced in turn, for a fixed size
 LIMIT = 1e3  # a log-odds beyond this is certainty
 
 
-class Statistics(NamedTuple):
-    """Averages over a batch of n sets."""
+class Step(NamedTuple):
+    """A direction in θ that the average of a batch asks for, and how much of it is noise.
 
-    step: Float64Array  # (M,) stage A: where the conditionals of q and target agree, minus θ
-    gradient: Float64Array  # (M,) stage B: of the ELBO, Cov_q(γ, h)
+    With the metric F of the step (g = F·direction), the expectation of gᵀF⁻¹g is what the direction is really worth,
+    twice the rise of the ELBO that it promises, plus the noise of the average; the noise is known from how much the
+    sets disagree.
+    """
+
+    direction: Float64Array  # (M,)
+    squared: float  # gᵀF⁻¹g
+    noise: float  # what noise alone would give
+
+    @property
+    def promise(self) -> float:
+        """Rise of the ELBO still to be had, in nats."""
+        return 0.5 * max(self.squared - self.noise, 0.0)
+
+    @property
+    def trust(self) -> float:
+        """Length of the step, from 0 to 1, at which the rise is largest on average: the share that is not noise."""
+        return 2.0 * self.promise / self.squared if self.squared > 0 else 1.0
+
+
+class Statistics(NamedTuple):
+    """What a batch of n sets says."""
+
+    step: Step  # stage A: to where the conditionals of q and target agree
+    gradients: Float64Array  # (n, M) stage B: their mean is the gradient of the ELBO, Cov_q(γ, h)
     inclusion: Float64Array  # (M,) P(m ∈ S) under q, conditionals averaged
     h: Float64Array  # (n,)
+
+
+def average_step(w: Float64Array, change: Float64Array) -> Step:
+    """The step Σ w·change / Σ w of each feature, in the metric diag(mean w)."""
+    weight = w.mean(axis=0)
+    known = weight > 0
+    step = np.where(known, (w * change).mean(axis=0) / np.where(known, weight, 1.0), change.mean(axis=0))
+    error = np.square(w * (change - step)).mean(axis=0)[known] / weight[known]
+    return Step(step, float(weight @ np.square(step)), float(error.sum()) / max(len(w) - 1, 1))
+
+
+def joint_step(gradients: Float64Array, directions: Float64Array) -> Step:
+    """The step of the average gradient, where directions (n, M) are F⁻¹ times the gradients (n, M)."""
+    direction = directions.mean(axis=0)
+    squared = float(gradients.mean(axis=0) @ direction)
+    each = float(np.einsum("nm,nm->", gradients, directions)) / len(gradients)
+    return Step(direction, squared, max(each - squared, 0.0) / max(len(gradients) - 1, 1))
 
 
 def log_ratio(target: Target, theta: Float64Array, batch: Batch) -> tuple[Float64Array, Float64Array]:
@@ -36,9 +76,9 @@ def log_ratio(target: Target, theta: Float64Array, batch: Batch) -> tuple[Float6
     change = batch.gains + (target.prior.theta - theta)
     if tilt:
         h = h + tilt * batch.log_volume
-        change = change + tilt * batch.volume_gains
+        change += tilt * batch.volume_gains
     # a copy of a member has probability zero under a DPP; what it would change is beside the point
-    return h, np.nan_to_num(np.clip(change, -LIMIT, LIMIT), nan=0.0)
+    return h, np.nan_to_num(np.clip(change, -LIMIT, LIMIT, out=change), copy=False, nan=0.0)
 
 
 def free_statistics(
@@ -53,22 +93,26 @@ def free_statistics(
     h, change = log_ratio(target, theta, batch)
     log_odds = theta + batch.volume_gains if target.family_has_volume else np.broadcast_to(theta, change.shape)
     pi = expit(log_odds)
-    w = pi * expit(-log_odds)
+    w = expit(-log_odds)
+    w *= pi
     if correction is not None:
         correction.learn(target, sets, batch, w, rng)
-        change = change + correction.error
+        change += correction.error
+    step, inclusion = average_step(w, change), pi.mean(axis=0)
     # E[h | all of γ but γ_m]
-    averaged = h[:, None] + (pi - batch.members) * change
-    gradient = (w * change).mean(axis=0) + _covariance(pi, averaged)
-    total = w.sum(axis=0)
-    step = (w * change).sum(axis=0) / np.where(total > 0, total, 1.0)
-    step = np.where(total > 0, step, change.mean(axis=0))
-    return Statistics(step, gradient, pi.mean(axis=0), h)
+    averaged = (pi - batch.members) * change
+    averaged += h[:, None]
+    gradients = _products(pi, averaged)
+    gradients += w * change
+    return Statistics(step, gradients, inclusion, h)
 
 
-def _covariance(a: Float64Array, b: Float64Array) -> Float64Array:
-    """Column by column."""
-    return np.asarray(((a - a.mean(axis=0)) * (b - b.mean(axis=0))).sum(axis=0) / max(len(a) - 1, 1))
+def _products(a: Float64Array, b: Float64Array) -> Float64Array:
+    """Products of deviations (n, M), whose mean is the covariance column by column."""
+    product = a - a.mean(axis=0)
+    product *= b - b.mean(axis=0)
+    product *= len(a) / max(len(a) - 1, 1)
+    return np.asarray(product)
 
 
 def fixed_size_statistics(
@@ -86,10 +130,9 @@ def fixed_size_statistics(
     mean_change = (q * change).sum(axis=1)
     h = h_rest + mean_change
     k = len(sets[0])
-    gradient = k * (q * (h_rest[:, None] + change - h.mean())).mean(axis=0)
-    total = q.sum(axis=0)
-    step = (q * (change - mean_change[:, None])).sum(axis=0) / np.where(total > 0, total, 1.0)
-    return Statistics(step, gradient, np.minimum(k * q.mean(axis=0), 1.0), h)
+    gradients = k * (q * (h_rest[:, None] + change - h.mean()))
+    step = average_step(k * q, change - mean_change[:, None])
+    return Statistics(step, gradients, np.minimum(k * q.mean(axis=0), 1.0), h)
 
 
 def plain_statistics(target: Target, theta: Float64Array, sets: Sequence[IntArray]) -> Statistics:
@@ -98,4 +141,5 @@ def plain_statistics(target: Target, theta: Float64Array, sets: Sequence[IntArra
     for row, S in zip(members, sets, strict=True):
         row[S] = 1.0
     h = np.array([target.log_weight(S) for S in sets]) - members @ theta
-    return Statistics(np.zeros(target.n_features), _covariance(members, h[:, None]), members.mean(axis=0), h)
+    nowhere = Step(np.zeros(target.n_features), 0.0, 0.0)
+    return Statistics(nowhere, _products(members, h[:, None]), members.mean(axis=0), h)

@@ -19,7 +19,7 @@ Family = Literal["dpp", "bernoulli"]
 # Mean field gives two copies of a feature a positive joint probability, a DPP prior gives them none, and the
 # divergence would be infinite. There, and only there, ΦΦᵀ gets this share of its diagonal added to its diagonal.
 NUGGET = 1e-6
-CACHE_BYTES = 1 << 25
+CACHE_BYTES = 1 << 23
 
 
 class Evaluation(NamedTuple):
@@ -77,6 +77,10 @@ class Target:
             as_size(self.size, self.n_features, "the number of features")
             if self.size == 0:
                 raise ValueError("The size must be at least 1, got 0: the empty set needs no fit.")
+        if phi is not None and self._volume is None and not np.isfinite(np.sum(phi, dtype=np.float64)):
+            raise ValueError(
+                "phi must be finite, got NaN or infinite values (or numbers beyond 1e300). Mend those rows."
+            )
         if phi is not None and np.shape(phi)[:1] != (self.n_features,):
             raise ValueError(f"phi must have {self.n_features} rows, one per feature, got shape {np.shape(phi)}.")
         phi = None if phi is None else np.asarray(phi)
@@ -84,6 +88,16 @@ class Target:
         if self._volume is None and phi is not None:
             nugget = NUGGET if self.family == "bernoulli" else 0.0
             object.__setattr__(self, "_volume", Volume(phi, nugget))
+            self._check_rank()
+
+    def _check_rank(self) -> None:
+        # a family without ν has a nugget in its prior, so that every set is possible
+        rank = self.distribution(np.zeros(self.n_features)).rank if self.size is not None else 0
+        if self.size is not None and self.size > rank:
+            raise ValueError(
+                f"The size must be at most {rank}, the rank of phi, got {self.size}: larger sets have probability "
+                "zero. Ask for fewer features or give a phi of higher rank."
+            )
 
     @property
     def volume(self) -> Volume:

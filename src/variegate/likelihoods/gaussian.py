@@ -13,7 +13,7 @@ from .flips import Factor, additions, factorise, removals
 from .projection import Projected
 from .protocol import Coefficients, FlipGains, FloatArray, IntArray, Predictive
 
-CACHE_BYTES = 1 << 24  # the Gram cache may always have this much, or a third of the bytes of X if that is more
+CACHE_BYTES = 1 << 23  # the Gram cache may always have this much, or a third of the bytes of X if that is more
 
 
 class Gaussian:
@@ -37,7 +37,7 @@ class Gaussian:
         variance of y given the covariates: it expects half of it explained, whatever the units of y
     covariates : (N, p − 1), always in the model, flat prior; linearly dependent ones add nothing
     sample_weight : (N,) frequencies: the evidence with weights w is that of the rows repeated w times, n = Σw
-    cache_bytes : bound on the cached rows of XᵀX; default a third of the bytes of X, at least 16 MB
+    cache_bytes : bound on the cached rows of XᵀX; default a third of the bytes of X, at least 8 MB
     """
 
     def __init__(

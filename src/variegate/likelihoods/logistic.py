@@ -27,9 +27,9 @@ class Logistic:
 
     P(y_i = 1) = σ(η_i) or Φ(η_i),  η = β₀ + C̃δ + X̃_S β,  β_j ~ N(0, 1/c),  β₀, δ_j ~ N(0, 100),
 
-    with columns of X and covariates standardised. log p(y|S) is EP's approximation. The flip gains keep the
-    sites of S, so they are those of a Gaussian model with one pseudo-observation a row, exact to first order
-    because the evidence is stationary in the sites (T = diag(τ)):
+    with columns of X and covariates standardised. log p(y|S) is EP's approximation and its leading correction
+    (`skew.py`). The flip gains are EP's alone and keep the sites of S, so they are those of a Gaussian model with one
+    pseudo-observation a row, exact to first order because EP's evidence is stationary in the sites (T = diag(τ)):
 
         Δ_m = ½ log c − ½ log d_m + ½ e_m²/d_m,  d_m = c + x̃_mᵀTx̃_m − |L⁻¹Z_SᵀTx̃_m|².
 
@@ -85,7 +85,7 @@ class Logistic:
         return twin
 
     def log_evidence(self, S: IntArray) -> float:
-        """Log p(y | S), as EP approximates it."""
+        """Log p(y | S), as EP approximates it, with the skew term."""
         return self._solve(S)[1].log_evidence
 
     def flip_gains(self, S: IntArray) -> FlipGains:

@@ -7,9 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 
-from .factorise import check_rank, factorise_known, item_names
+from ..data.network import locate_names
+from .factorise import check_rank, factorise_known, feature_names, item_names
 from .features import SimilarityFeatures, SimilarityWarning, generator
 from .kernels import CosineKernel
 
@@ -31,7 +33,8 @@ def from_annotations(
     Parameters
     ----------
     table : (M, T) sparse matrix, array or data frame; or a mapping term → items (gene sets), with `features`
-    features : the M names, in the order of the data's columns
+    features : the M names, in the order of the data's columns; looked up among the items as they are, then with
+        upper and lower case ignored, where that leaves one candidate
     rank, tol : at most `rank` features (None: the tolerance decides), fewer at trace error `tol`
     rng : generator or seed; None is seed 0
 
@@ -46,7 +49,7 @@ def from_annotations(
     check_rank(rank)
     if weights not in ("idf", "equal"):
         raise ValueError(f'expected weights "idf" or "equal", got {weights!r}')
-    names = item_names(table) if features is None else [str(name) for name in features]
+    names = item_names(table) if features is None else feature_names(features)
     counts = _membership(table, names) if isinstance(table, Mapping) else sparse.csr_array(_plain(table))
     if names is not None and len(names) != counts.shape[0]:
         raise ValueError(f"expected a table with one row per feature ({len(names)}), got {counts.shape[0]} rows")
@@ -75,12 +78,15 @@ def _membership(sets: Mapping[str, Iterable[str]], names: Sequence[str] | None) 
     """Return the 0/1 table (M, T) of a mapping term → items; items that are not features are ignored."""
     if names is None:
         raise ValueError("expected features= with the items' names, since the table is a mapping of sets")
-    rows_of: dict[str, list[int]] = {}
-    for i, name in enumerate(names):
-        rows_of.setdefault(name, []).append(i)
-    pairs = {(i, t) for t, members in enumerate(sets.values()) for name in members for i in rows_of.get(name, ())}
-    where = np.array(sorted(pairs), dtype=np.intp).reshape(-1, 2).T
-    return sparse.csr_array((np.ones(where.shape[1]), tuple(where)), shape=(len(names), len(sets)))
+    for term, members in sets.items():
+        if isinstance(members, str) or not isinstance(members, Iterable):
+            raise ValueError(f"expected a list of items for the term {term!r}, got {members!r}")
+    pairs = [(str(item), t) for t, members in enumerate(sets.values()) for item in members]
+    codes, items = pd.factorize(np.array([item for item, _ in pairs], dtype=object))
+    where = codes, [t for _, t in pairs]
+    table = sparse.csr_array((np.ones(len(codes)), where), shape=(len(items) + 1, len(sets)))
+    table.data = np.ones(len(table.data))  # an item that a term lists twice has it once
+    return table[locate_names(names, list(items))]  # −1, a stranger, is the last row, which is empty
 
 
 def _weighted(counts: Any) -> Any:
@@ -92,6 +98,8 @@ def _weighted(counts: Any) -> Any:
 def _unit_sparse_rows(table: Any) -> Any:
     table = sparse.csr_array(table)
     table.eliminate_zeros()
+    largest = abs(table).max(axis=1).toarray().ravel()  # to order one first, so that squares cannot vanish or overflow
+    table.data = table.data / np.repeat(largest, np.diff(table.indptr))
     norms = np.sqrt(np.asarray(table.multiply(table).sum(axis=1), dtype=float).ravel())
     table.data = table.data / np.repeat(norms, np.diff(table.indptr))
     return table

@@ -100,12 +100,12 @@ def _factor_of_correlations(
 def _standardised_rows(X: Array) -> Array:
     """Return the columns of X as rows, centred and of unit norm; constant ones become zero."""
     Z = np.array(X.T, order="C")
-    mean = Z.mean(axis=1, dtype=np.float64)[:, None]
-    size = np.abs(Z).max(axis=1, keepdims=True)
-    Z -= mean.astype(Z.dtype)
+    # to order one, before and after centring, so that sums and squares cannot under- or overflow
+    np.ldexp(Z, -np.frexp(np.abs(Z).max(axis=1, keepdims=True))[1], out=Z)
+    Z -= Z.mean(axis=1, dtype=np.float64)[:, None].astype(Z.dtype)
+    scale = np.abs(Z).max(axis=1, keepdims=True)
     # what is left of a constant column is rounding error of its size
-    Z[np.abs(Z).max(axis=1) <= 8 * np.finfo(Z.dtype).eps * size[:, 0]] = 0
-    scale = np.abs(Z).max(axis=1, keepdims=True)  # first to order one, so that squares cannot under- or overflow
+    Z[scale[:, 0] <= 8 * np.finfo(Z.dtype).eps] = 0
     return unit_rows(Z / np.where(scale > 0, scale, 1))
 
 

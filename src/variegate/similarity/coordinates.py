@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from .factorise import factorise, finite_matrix, item_names
 from .features import Array, SimilarityFeatures, generator
-from .kernels import Bandwidth, BumpKernel, RadialKernel, bandwidths
+from .kernels import Bandwidth, BumpKernel, RadialKernel, bump_kernel, radial_kernel
 
 _EARTH_RADIUS_KM = 6371.0088
 
@@ -55,12 +55,11 @@ def from_coordinates(
     values = finite_matrix(places[:, None] if places.ndim == 1 else places, "points").astype(np.float64)
     if lonlat:
         values = globe_points(values)
-    values = values - values.mean(axis=0)  # distances by inner products lose digits far from the origin
     kernel: RadialKernel | BumpKernel
     if widths is None:
-        kernel = RadialKernel(values, bandwidths(values, bandwidth, generator_))
+        kernel = radial_kernel(values, bandwidth, generator_)
     else:
-        kernel = BumpKernel(values, _checked_widths(widths, len(values)))
+        kernel = bump_kernel(values, _checked_widths(widths, len(values)))
     return factorise(kernel, rank, tol, generator_, item_names(points))
 
 
@@ -76,7 +75,10 @@ def globe_points(lonlat: Array) -> Array:
 
 
 def _checked_widths(widths: npt.ArrayLike, M: int) -> Array:
-    w = np.asarray(widths, dtype=np.float64)
+    try:
+        w = np.asarray(widths, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"expected {M} positive widths, one for each point, got {widths!r}") from None
     if w.shape != (M,) or not (np.isfinite(w) & (w > 0)).all():
         raise ValueError(f"expected {M} positive widths, one for each point, got an array of shape {w.shape}")
     return w

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,8 +35,7 @@ def factorise(
     """
     M = len(kernel.diagonal())
     check_rank(rank)
-    if not 0 <= tol < 1:
-        raise ValueError(f"expected tol, a share of the trace, to be at least 0 and below 1, got {tol}")
+    check_share(tol, "tol, a share of the trace,")
     factor = pivoted_cholesky(kernel, min(M, rank or _RANK_CAP), tol, rng)
     if rank is None and factor.trace_error > tol:
         warnings.warn(
@@ -79,10 +78,25 @@ def check_rank(rank: int | None) -> None:
         raise ValueError(f"expected rank to be a positive whole number or None, got {rank!r}")
 
 
+def check_share(value: float, what: str) -> None:
+    """Refuse what is no number of at least 0 and below 1."""
+    if not isinstance(value, int | float | np.integer | np.floating) or not 0 <= value < 1:
+        raise ValueError(f"expected {what} to be at least 0 and below 1, got {value!r}")
+
+
+def feature_names(features: Iterable[object]) -> list[str]:
+    """Return the names as text; a single word or number is no list of names."""
+    if isinstance(features, str | bytes) or not isinstance(features, Iterable):
+        raise ValueError(f"expected features= with the list of the items' names, got {features!r}")
+    return [str(name) for name in features]
+
+
 def finite_matrix(values: Any, what: str) -> Array:
     """Return a two-dimensional float array without missing or infinite values, or say what is wrong."""
     try:
         array = np.asarray(values.toarray() if sparse.issparse(values) else values)
+        if array.dtype.kind == "c":
+            raise ValueError("complex numbers")
         array = array.astype(array.dtype if array.dtype == np.float32 else np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise ValueError(f"expected {what} to be a table of numbers, got values that are not: {error}") from None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from .factorise import check_rank, item_names
+from .factorise import check_rank, check_share, item_names
 from .features import Array, SimilarityFeatures, generator, spread_directions, unit_rows
 
 _WIDEST = 1000
@@ -45,23 +45,25 @@ def from_groups(
            [0. , 0. , 1. ]])
     """
     check_rank(rank)
-    if not 0 <= within < 1:
-        raise ValueError(f"expected within to be at least 0 and below 1, got {within}")
+    check_share(within, "within, a similarity,")
     codes = group_codes(labels)
     M, G, width = len(codes), int(codes.max()) + 1, rank or _WIDEST
     generator_ = generator(rng)
     exact = width >= M + G
     shared = G if exact else min(G, max(3 * width // 4, 1))
-    left = M if exact else max(width - shared, 1)
+    left = M if exact else width - shared
     centres = spread_directions(G, shared, generator_)
     own = np.eye(M) if exact else _own_directions(codes, left, generator_)
-    phi = np.hstack([np.sqrt(within) * centres[codes], np.sqrt(1 - within) * own])
+    shares = (within, 1 - within) if left else (1.0, 0.0)  # one column has no room for differences within a group
+    phi = np.hstack([np.sqrt(shares[0]) * centres[codes], np.sqrt(shares[1]) * own])
     return SimilarityFeatures(unit_rows(phi), item_names(labels))
 
 
 def group_codes(labels: Sequence[object] | Any) -> Array:
     """Return group numbers 0, 1, … by first appearance, shape (M,); a missing label is its own group."""
-    values = list(labels)
+    values = list(labels) if isinstance(labels, Iterable) else [[]]
+    if isinstance(labels, str) or not all(isinstance(label, Hashable) for label in values):
+        raise ValueError(f"expected a list of labels, one for each item, got {labels!r}")
     if not values:
         raise ValueError("expected a label for each item, got none")
     numbers: dict[object, int] = {}

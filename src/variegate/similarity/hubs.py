@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ _MOST_LEVELS = 64  # beyond so many steps a search from each hub alone is cheape
 def choose_hubs(network: Network, hubs: int | Sequence[str], min_degree: int | None = None) -> Array:
     """Return the hubs' node numbers, best connected first."""
     if min_degree is not None:
+        if isinstance(min_degree, bool) or not isinstance(min_degree, int | float | np.integer | np.floating):
+            raise ValueError(f"expected min_degree to be a number of neighbours, got {min_degree!r}")
         found = np.flatnonzero(network.degrees > min_degree)
         if not len(found):
             most = int(network.degrees.max(initial=0))
@@ -26,13 +28,16 @@ def choose_hubs(network: Network, hubs: int | Sequence[str], min_degree: int | N
                 f"expected nodes with more than {min_degree} neighbours, but the most is {most}; lower it"
             )
         return found[np.argsort(-network.degrees[found], kind="stable")]
+    if isinstance(hubs, bool | str) or not isinstance(hubs, int | np.integer | Iterable):
+        raise ValueError(f"expected hubs to be a whole number, or a list of names, got {hubs!r}")
     if isinstance(hubs, int | np.integer):
         if hubs < 1:
             raise ValueError(f"expected at least one hub, got hubs={hubs}")
         return np.argsort(-network.degrees, kind="stable")[:hubs]
-    found = network.locate(hubs)
+    names = list(hubs)
+    found = network.locate(names)
     if not len(found) or (found < 0).any():
-        missing = [str(h) for h, node in zip(hubs, found, strict=True) if node < 0]
+        missing = [str(h) for h, node in zip(names, found, strict=True) if node < 0]
         raise ValueError(f"expected hubs that are nodes of the network, got {missing[:3] or 'none at all'}")
     return found
 

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from .factorise import factorise, finite_matrix, item_names
+from .factorise import factorise, feature_names, finite_matrix, item_names
 from .features import Array, SimilarityFeatures, generator
-from .kernels import ScaledKernel
+from .kernels import ScaledKernel, check_real
 
 _DIAGONAL_CHUNK = 256
 
@@ -42,17 +42,18 @@ def from_kernel(
            [0.5 , 1.  , 0.5 ],
            [0.25, 0.5 , 1.  ]])
     """
-    names = None if features is None or isinstance(features, int) else [str(f) for f in features]
+    number = isinstance(features, int | np.integer) and not isinstance(features, bool)
+    names = None if features is None or number else feature_names(features)  # type: ignore[arg-type]
+    M = int(features) if number else None if names is None else len(names)  # type: ignore[arg-type]
     if callable(kernel):
-        if features is None:
+        if M is None:
             raise ValueError("expected features= (the items' names, or how many there are) with a kernel function")
-        M = features if isinstance(features, int) else len(features)
         scaled = ScaledKernel(kernel, _diagonal_of(kernel, M))
     else:
-        names = names if names is not None else item_names(kernel)
         scaled = _matrix_kernel(kernel)
-        if names is not None and len(names) != len(scaled.variances):
-            raise ValueError(f"expected {len(scaled.variances)} names for the kernel's items, got {len(names)}")
+        if M is not None and len(scaled.variances) != M:
+            raise ValueError(f"expected {len(scaled.variances)} names for the kernel's items, got {M}")
+        names = names if names is not None else item_names(kernel)
     _check_variances(scaled.variances)
     return factorise(scaled, rank, tol, generator(rng), names)
 
@@ -63,6 +64,7 @@ def _matrix_kernel(matrix: Any) -> ScaledKernel:
         raise ValueError(f"expected a square kernel, got shape {shape}; for a table use from_columns")
     if sparse.issparse(matrix):
         K = sparse.csr_array(matrix)
+        check_real(K.data, np.repeat(np.arange(K.shape[0]), np.diff(K.indptr)), K.indices)
         difference, largest = abs(K - K.T).max(), abs(K).max()
         entries = lambda rows, cols: K[rows][:, cols].toarray()  # noqa: E731
         diagonal = K.diagonal().astype(np.float64)
@@ -81,7 +83,8 @@ def _diagonal_of(kernel: Callable[[Array, Array], Array], M: int) -> Array:
     if M < 1:
         raise ValueError(f"expected at least one item, got {M}")
     chunks = [np.arange(i, min(i + _DIAGONAL_CHUNK, M)) for i in range(0, M, _DIAGONAL_CHUNK)]
-    return np.concatenate([np.diagonal(np.asarray(kernel(c, c), dtype=np.float64)) for c in chunks])
+    unscaled = ScaledKernel(kernel, np.ones(M))
+    return np.concatenate([np.diagonal(unscaled.block(c, c)) for c in chunks])
 
 
 def _check_variances(variances: Array) -> None:

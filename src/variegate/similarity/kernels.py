@@ -14,6 +14,7 @@ from .features import Array
 
 Bandwidth = str | float | Sequence[float]
 _FEW_DIMENSIONS = 4
+_EXTREME_LENGTHS = 1e-150, 1e150  # of bandwidths and widths, with points of order one
 # Pairwise distances of this many items are enough for a mean or median to three digits.
 _BANDWIDTH_SAMPLE = 1500
 
@@ -97,19 +98,33 @@ class ScaledKernel:
         """Return the entries K[rows][:, cols] of the scaled kernel."""
         rows = np.arange(len(self.variances))[rows]
         scale = np.sqrt(np.where(self.variances > 0, self.variances, np.inf))
-        values = np.asarray(self.entries(rows, cols), dtype=np.float64)
+        values = np.asarray(self.entries(rows, cols))
         if values.shape != (len(rows), len(cols)):
             raise ValueError(
                 f"expected kernel(rows, cols) to return an array of shape {(len(rows), len(cols))} for "
                 f"{len(rows)} rows and {len(cols)} columns, got shape {values.shape}"
             )
+        check_real(values, rows[:, None], cols[None, :])
         return values / scale[rows][:, None] / scale[cols][None, :]
+
+
+def check_real(values: Array, rows: Array, cols: Array) -> None:
+    """Refuse entries of a kernel that are no finite real numbers; rows and cols say which items they are of."""
+    if values.dtype.kind not in "biuf":
+        raise ValueError(f"expected a kernel of real numbers, got {values.dtype}")
+    if not np.isfinite(values).all():
+        first = np.flatnonzero(~np.isfinite(values))[0]
+        i, j = (np.broadcast_to(items, values.shape).flat[first] for items in (rows, cols))
+        raise ValueError(
+            f"expected a kernel without missing or infinite values, got {values.flat[first]} for items {i} and {j}"
+        )
 
 
 def squared_distances(A: Array, B: Array) -> Array:
     """‖a_i − b_j‖² for all pairs; never negative.
 
-    In few dimensions by differences, which keep all digits; in many through one matrix product.
+    In few dimensions by differences, which keep all digits; in many through one matrix product, to about 1e-7 of
+    the points' size.
     """
     if A.shape[1] <= _FEW_DIMENSIONS:
         total = np.zeros((len(A), len(B)))
@@ -118,9 +133,44 @@ def squared_distances(A: Array, B: Array) -> Array:
             total += np.multiply(difference, difference, out=difference)
         return total
     d2 = A @ (-2.0 * B.T)
-    d2 += np.einsum("ij,ij->i", A, A)[:, None]
-    d2 += np.einsum("ij,ij->i", B, B)[None, :]
-    return np.maximum(d2, 0.0, out=d2)
+    sizes = np.add.outer(np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B))
+    d2 += sizes
+    # what is left of a point's distance to itself is rounding error of its size, and may be negative
+    d2[d2 <= A.shape[1] * np.finfo(np.float64).eps * sizes] = 0.0
+    return d2
+
+
+def radial_kernel(points: Array, rule: Bandwidth, rng: np.random.Generator) -> RadialKernel:
+    """Return the kernel of points with the bandwidth that a rule or number says, whatever their units."""
+    moved, exponent = _moved_to_order_one(points)
+    if isinstance(rule, str):
+        return RadialKernel(moved, bandwidths(moved, rule, rng))
+    return RadialKernel(moved, tuple(_relative(np.array(bandwidths(moved, rule, rng)), exponent).tolist()))
+
+
+def bump_kernel(points: Array, widths: Array) -> BumpKernel:
+    """Return the overlaps of bumps at these points, whatever their units."""
+    moved, exponent = _moved_to_order_one(points)
+    return BumpKernel(moved, _relative(widths, exponent))
+
+
+def _moved_to_order_one(points: Array) -> tuple[Array, int]:
+    """Return the points centred and divided by 2^exponent, and that exponent.
+
+    Distances by inner products lose digits far from the origin, and squares of very small or large numbers vanish
+    or overflow; a power of two loses nothing.
+    """
+    exponent = int(np.frexp(np.abs(points).max())[1])
+    scaled = np.ldexp(points, -exponent)
+    scaled -= scaled.mean(axis=0)
+    left = int(np.frexp(np.abs(scaled).max())[1])
+    return np.ldexp(scaled, -left), exponent + left
+
+
+def _relative(lengths: Array, exponent: int) -> Array:
+    """Divide by 2^exponent. Beyond the limits every kernel is that of the limit, and squares stay finite."""
+    with np.errstate(over="ignore", under="ignore"):
+        return np.clip(np.ldexp(lengths, -exponent), *_EXTREME_LENGTHS)
 
 
 def bandwidths(points: Array, rule: Bandwidth, rng: np.random.Generator) -> tuple[float, ...]:
@@ -139,9 +189,19 @@ def bandwidths(points: Array, rule: Bandwidth, rng: np.random.Generator) -> tupl
         distances = pdist(points) if len(points) > 1 else np.ones(1)
         found: tuple[float, ...] = (float(np.mean(distances) if rule == "mean" else np.median(distances)),)
     else:
-        found = tuple(float(b) for b in np.atleast_1d(np.asarray(rule, dtype=float)))
+        found = _numbers(rule)
     if not found or not all(np.isfinite(b) and b > 0 for b in found):
         raise ValueError(
             f"expected a positive bandwidth, got {rule!r} = {found}; if most items coincide, give a number"
         )
     return found
+
+
+def _numbers(rule: Any) -> tuple[float, ...]:
+    try:
+        values = np.asarray(rule, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.zeros((0, 0))
+    if values.ndim > 1 or isinstance(rule, bool):
+        raise ValueError(f'expected bandwidth "mean", "median", a number or several, got {rule!r}')
+    return tuple(np.atleast_1d(values).tolist())

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..data import Network, as_network
-from .factorise import check_rank, factorise_known
+from .factorise import check_rank, factorise_known, feature_names
 from .features import Array, SimilarityFeatures, SimilarityWarning, generator
 from .hubs import choose_hubs, hub_distances
-from .kernels import Bandwidth, RadialKernel, bandwidths
+from .kernels import Bandwidth, radial_kernel
 
 
 def from_network(
@@ -55,13 +55,12 @@ def from_network(
     check_rank(rank)
     generator_ = generator(rng)
     network = as_network(graph)
-    names = [str(feature) for feature in features]
+    names = feature_names(features)
     nodes = network.locate(names)
     known = nodes >= 0
     _check_known(known, names, network)
     profiles = hub_distances(network, choose_hubs(network, hubs, min_degree), nodes[known])
-    centred = profiles - profiles.mean(axis=0)
-    kernel = RadialKernel(centred, bandwidths(centred, bandwidth, generator_))
+    kernel = radial_kernel(profiles, bandwidth, generator_)
     return factorise_known(kernel, known, rank, tol, generator_).named(names)
 
 

@@ -1,0 +1,97 @@
+"""Which column names the samples, and what to do where it names one twice."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import replace
+
+import pandas as pd
+
+from .errors import DataWarning, UnreadableInput
+from .frames import RawTable
+from .outcome import check_column
+from .text import shortened
+
+# "id", "Sample", "patient_id", "Subject No": numbers below such a title are names, not measurements
+_ID_NAME = re.compile(
+    r"(id|(sample|patient|subject|case|participant|barcode)s?([ _.]?(id|no|nr|number|name|barcode))?)",
+    re.IGNORECASE,
+)
+
+
+def with_ids(raw: RawTable, id_column: str | None, features: Collection[str | None]) -> RawTable:
+    """Take the ids out of the columns: the given one, or the first if it looks like ids and is no known feature.
+
+    A column that only looks like ids has to differ in every row; one that was named by the caller, or an index,
+    may repeat, and a warning counts. A column that is called like ids elsewhere in the table stays, with a warning.
+    """
+    first = str(raw.frame.columns[0]) if len(raw.frame.columns) else None
+    if id_column is not None:
+        check_column(raw, id_column, "an id column")
+        raw = _taken(raw, id_column)
+    elif raw.ids is None and first is not None and first not in features and _looks_like_ids(raw.frame[first], first):
+        _check_different(raw, first)
+        raw = _taken(raw, first)
+    _warn_repeated(raw)
+    _warn_ids_as_features(raw, features)
+    return raw
+
+
+def _taken(raw: RawTable, column: str) -> RawTable:
+    ids = tuple(str(value) for value in raw.frame[column])
+    return replace(raw, frame=raw.frame.drop(columns=column), ids=ids)
+
+
+def _looks_like_ids(column: pd.Series, name: str) -> bool:
+    if name in ("", "Unnamed: 0", "index"):
+        return True
+    if _ID_NAME.fullmatch(name):
+        return not _is_indicator(column)
+    words = column.dtype == object or isinstance(column.dtype, pd.StringDtype)
+    return words and column.is_unique and bool(pd.to_numeric(column, errors="coerce").isna().all())
+
+
+def _is_indicator(column: pd.Series) -> bool:
+    """Tell a column of zeros and ones, such as "case" for cases and controls, from ids."""
+    return len(column) > 2 and set(pd.to_numeric(column, errors="coerce")) == {0, 1}
+
+
+def _check_different(raw: RawTable, column: str) -> None:
+    cells = raw.frame[column].astype(str)
+    repeated = cells[cells.duplicated(keep=False)]
+    if not len(repeated):
+        return
+    rows = [int(i) for i in repeated.index[repeated == repeated.iloc[0]][:3]]
+    places = [str(i + 1 if raw.line_of is None else raw.line_of(i)) for i in rows]
+    raise UnreadableInput(
+        f"{raw.where}, column '{shortened(column)}': expected sample ids that differ in every row, but "
+        f"'{shortened(repeated.iloc[0])}' stands in {'rows' if raw.line_of is None else 'lines'} {', '.join(places)} "
+        f"({repeated.nunique()} such ids); leave the column out by drop=[{column!r}], or say id_column={column!r} "
+        "if samples were measured repeatedly; as a feature it needs another name"
+    )
+
+
+def _warn_repeated(raw: RawTable) -> None:
+    repeated = {name: count for name, count in Counter(raw.ids or ()).items() if count > 1}
+    if repeated:
+        name, count = next(iter(repeated.items()))
+        warnings.warn(
+            f"{raw.where}: '{shortened(name)}' is the id of {count} samples ({len(repeated)} such ids): they count as "
+            "different samples; keep them together when you split the data",
+            DataWarning,
+            stacklevel=4,
+        )
+
+
+def _warn_ids_as_features(raw: RawTable, features: Collection[str | None]) -> None:
+    for name in raw.frame.columns:
+        if name not in features and _ID_NAME.fullmatch(name) and not _is_indicator(raw.frame[name]):
+            warnings.warn(
+                f"{raw.where}: the column '{shortened(name)}' reads like ids, but is used as a feature; "
+                f"give id_column={name!r} or drop=[{name!r}]",
+                DataWarning,
+                stacklevel=4,
+            )

@@ -1,0 +1,177 @@
+"""Rows of Φ at any magnitude, and the one test of whether a row is inside the span of others.
+
+A row counts as inside a span when what sticks out is shorter than its floor: 10⁻¹² of the length that the row had in
+the Φ that the user gave, so that conditioning, which shortens rows, changes no verdict. Where a span rests on
+near-copies its directions are known to fewer digits, and what sticks out by no more than that counts as inside too.
+"""
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from scipy import linalg
+
+from .sets import Float64Array, FloatArray, IntArray, row_blocks
+
+# A row counts as inside the span of others when less than this part of its length sticks out.
+SPAN_TOLERANCE = 1e-12
+# What arithmetic leaves of a unit row inside a span, at most.
+ROUNDING = 1e-14
+# Below this share of a row's squared length, subtraction has lost it and the residual is formed instead.
+CANCELLED = 1e-8
+
+
+def log_row_norms(phi: FloatArray) -> Float64Array:
+    """Log ‖φ_m‖ for every row, −inf for zero rows; neither overflows nor underflows. O(Md)."""
+    squares = np.empty(len(phi))
+    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):  # mended below
+        for block in row_blocks(*phi.shape):
+            rows = phi[block].astype(np.float64, copy=False)
+            squares[block] = np.einsum("md,md->m", rows, rows)
+        logs = 0.5 * np.log(squares)
+    doubtful = np.flatnonzero(~((squares > 1e-200) & (squares < 1e200)))
+    if len(doubtful):
+        rows = phi[doubtful].astype(np.float64)
+        if not np.isfinite(rows).all():
+            bad = doubtful[~np.isfinite(rows).all(axis=1)]
+            raise ValueError(
+                f"phi must be finite, got NaN or infinity in {len(bad)} of {len(phi)} rows, first in row "
+                f"{bad[0]}. Drop those items or fill in the missing values."
+            )
+        largest = np.abs(rows).max(axis=1, initial=0.0)
+        largest[largest == 0] = 1.0
+        with np.errstate(divide="ignore", under="ignore"):
+            logs[doubtful] = np.log(largest) + np.log(np.linalg.norm(rows / largest[:, None], axis=1))
+    return logs
+
+
+def unit_rows(phi: FloatArray, log_norms: Float64Array) -> Float64Array:
+    """Rows of Φ divided by their norms; zero rows stay zero."""
+    log_norms = np.where(np.isfinite(log_norms), log_norms, 0.0)
+    if (np.abs(log_norms) < 300).all():
+        return np.asarray(phi * np.exp(-log_norms)[:, None], dtype=np.float64)
+    halves = np.exp(-log_norms / 2)[:, None]  # in two steps, since 1/norm may overflow
+    return np.asarray(phi * halves * halves, dtype=np.float64)
+
+
+def own_floor(log_norms: Float64Array) -> Float64Array:
+    """Log floors of rows that are as long as they were given."""
+    return np.asarray(log_norms + np.log(SPAN_TOLERANCE))
+
+
+class Rows(NamedTuple):
+    """Φ (M, d) with log ‖φ_m‖ (M,) and the log of the length below which a part of φ_m is nothing (M,)."""
+
+    phi: FloatArray
+    log_norms: Float64Array
+    log_floor: Float64Array
+
+    def units(self, rows: slice | IntArray) -> Float64Array:
+        """Rows of Φ at unit length."""
+        return unit_rows(self.phi[rows], self.log_norms[rows])
+
+    def tolerance(self, rows: slice | IntArray) -> Float64Array:
+        """Floors of the rows at unit length; one for zero rows."""
+        log_norms = self.log_norms[rows]
+        some = np.isfinite(log_norms)
+        return np.exp(np.subtract(self.log_floor[rows], log_norms, where=some, out=np.zeros(len(log_norms))))
+
+    def log_volume(self, S: IntArray) -> float:
+        """Log det([ΦΦᵀ]_S); −inf for dependent rows. O(d|S|²)."""
+        if len(S) > self.phi.shape[1]:
+            return -np.inf
+        _, triangle = self.span(S)
+        if len(triangle.order) < len(S):
+            return -np.inf
+        return float(2 * self.log_norms[S].sum() + 2 * np.log(np.abs(triangle.R.diagonal())).sum())
+
+    def span(self, S: IntArray) -> tuple["Span", "Triangle"]:
+        """The span of some rows. O(d|S|²)."""
+        return NOTHING.extended(self.units(S), self.tolerance(S))
+
+    def rank(self) -> int:
+        """Number of independent rows. O(Md·rank)."""
+        span = NOTHING
+        for block in row_blocks(*self.phi.shape):
+            if len(span.blur) < self.phi.shape[1]:
+                span = span.extended(self.units(block), self.tolerance(block))[0]
+        return len(span.blur)
+
+
+class Outside(NamedTuple):
+    """Unit rows (n, d) relative to a span: what sticks out has length zero where it is shorter than its floor."""
+
+    along: Float64Array  # (n, k)
+    residual: Float64Array  # (n, d)
+    length: Float64Array  # (n,)
+    floor: Float64Array  # (n,)
+
+
+class Triangle(NamedTuple):
+    """The rows that extended a span, in the order taken (k,): RᵀQᵀ, with R (k, k), plus parts along the old one."""
+
+    R: Float64Array
+    order: IntArray
+
+
+class Span(NamedTuple):
+    """Orthonormal directions (d, k), and how far each may be off (k,)."""
+
+    basis: Float64Array
+    blur: Float64Array
+
+    def outside(self, units: Float64Array, tolerance: Float64Array) -> Outside:
+        """What sticks out of the span. O(ndk)."""
+        if len(self.blur) == 0:
+            along, residual = np.empty((len(units), 0)), units
+        else:
+            along = units @ self.basis
+            residual = units - along @ self.basis.T
+        length = np.linalg.norm(residual, axis=1)
+        short = np.flatnonzero(length < 0.1)
+        if len(short) and len(self.blur):  # subtraction leaves something along the basis: twice is enough
+            residual[short] -= (residual[short] @ self.basis) @ self.basis.T
+            length[short] = np.linalg.norm(residual[short], axis=1)
+        floor = np.maximum(tolerance, uncertainty(along, self.blur))
+        return Outside(along, residual, np.where(length < floor, 0.0, length), floor)
+
+    def extended(self, units: Float64Array, tolerance: Float64Array) -> tuple["Span", Triangle]:
+        """The span of these rows too, those that stick out furthest first. O(ndk + nd·min(n, d))."""
+        along, residual, length, _ = self.outside(units, tolerance)
+        new = np.flatnonzero(length)
+        if len(new) == 0:
+            return self, Triangle(np.empty((0, 0)), new)
+        # compared with their floors, so that the order is the same before and after conditioning
+        scaled = (residual[new] / tolerance[new, None]).T
+        Q, R, order = linalg.qr(scaled, mode="economic", pivoting=True, overwrite_a=True, check_finite=False)
+        order = new[order]
+        R *= tolerance[order]
+        blur, k = propagate(R, uncertainty(along[order], self.blur), tolerance[order])
+        basis = np.hstack([self.basis, Q[:, :k]]) if len(self.blur) else Q[:, :k]
+        return Span(basis, np.append(self.blur, blur[:k])), Triangle(R[:k, :k], order[:k])
+
+
+NOTHING = Span(np.empty((0, 0)), np.empty(0))
+
+
+def uncertainty(along: Float64Array, blur: Float64Array) -> Float64Array:
+    """How far rows with these components along blurred directions may be off (n,); errors add up like noise."""
+    return np.asarray(np.sqrt(ROUNDING**2 + np.square(along) @ np.square(blur)))
+
+
+@numba.njit(cache=True)
+def propagate(R: Float64Array, noise: Float64Array, tolerance: Float64Array) -> tuple[Float64Array, int]:
+    """Blur of each direction of a triangular factor, and how many there are before a column that does not stick out.
+
+    The columns of R (k, n) are rows with an uncertainty of their own, `noise`; direction j comes from column j.
+    """
+    blur = np.zeros(len(R))
+    for j in range(len(R)):
+        variance = noise[j] ** 2
+        for i in range(j):
+            variance += (R[i, j] * blur[i]) ** 2
+        length, off = abs(R[j, j]), np.sqrt(variance)
+        if length < tolerance[j] or length < off or length == 0.0:
+            return blur, j
+        blur[j] = off / length
+    return blur, len(R)

@@ -1,0 +1,143 @@
+"""What users really have, through Target, fit and Posterior: a right answer or a clear error, for every pair."""
+
+import numpy as np
+import pytest
+
+from inference_problems import PAIRS, Exact
+from variegate.inference import Settings, Target, fit
+from variegate.likelihoods import Gaussian, Logistic
+from variegate.posterior import Posterior
+from variegate.priors import bernoulli_prior, dpp_prior
+
+QUICK = Settings(n_starts=2)
+
+
+def table(case, rng):
+    """X (N, M), whose column 0 matters; copies, zeros, and shapes at the edge."""
+    N, M = {"one row": (2, 4), "one column": (30, 1)}.get(case, (30, 5))
+    X = rng.normal(size=(N, M))
+    if case == "copies":
+        X[:, 1] = X[:, 2] = X[:, 0]
+    if case == "all copies":
+        X[:] = X[:, :1]
+    if case == "zero column":
+        X[:, 3] = 0.0
+    return X
+
+
+def make(case, pair, task, size, zero_row=False):
+    rng = np.random.default_rng(0)
+    X = table(case, rng)
+    signal = 2 * X[:, 0] + 0.5 * rng.normal(size=len(X))
+    if case == "one row" and task == "gaussian":
+        X, signal = X[:1], signal[:1]
+    y = (signal > np.median(signal)).astype(float) if task == "logistic" else signal
+    likelihood = Logistic(X, y) if task == "logistic" else Gaussian(X, y)
+    norms = np.linalg.norm(X, axis=0)
+    phi = (X / np.where(norms > 0, norms, 1.0)).T.copy() if len(X) > 2 else np.eye(X.shape[1])
+    M, rank = len(phi), np.linalg.matrix_rank(phi)
+    expected = 0.5 * min(rank, 2)
+    prior = (
+        bernoulli_prior(M, expected_size=expected)
+        if pair[0] == "bernoulli"
+        else dpp_prior(phi, expected_size=expected)
+    )
+    return Target(likelihood, prior, pair[1], phi=phi if pair[1] == "dpp" else None, size=size)
+
+
+@pytest.mark.parametrize("size", [None, 1], ids=["free", "fixed"])
+@pytest.mark.parametrize("task", ["gaussian", "logistic"])
+@pytest.mark.parametrize("pair", PAIRS, ids="/".join)
+@pytest.mark.parametrize("case", ["copies", "all copies", "zero column", "one row", "one column"])
+@pytest.mark.filterwarnings("ignore::variegate.inference.ConvergenceWarning")
+def test_hard_tables_have_right_answers(case, pair, task, size):
+    target = make(case, pair, task, size)
+    found = fit(target, np.random.default_rng(0), QUICK)
+    posterior, exact = Posterior(found), Exact(found.target)
+    truth = exact.log_evidence - exact.divergence(found.q.theta)[0]
+    # 400 sets may miss what has a probability of a thousandth
+    assert found.elbo == pytest.approx(truth, abs=4 * found.elbo_error + 0.02)
+    p = posterior.inclusion_prob()
+    assert ((p >= 0) & (p <= 1)).all()
+    assert p.sum() == pytest.approx(np.exp(exact.log_q(found.q.theta)) @ exact.gamma.sum(axis=1), abs=1e-6)
+    assert exact.divergence(found.q.theta)[0] - exact.smallest_divergence(n_starts=4) < 0.05
+    best = posterior.map()
+    assert found.target.log_joint(best) >= max(map(found.target.log_joint, posterior.sample(20, 0))) - 1e-4
+    diagnostics = posterior.diagnostics()
+    assert np.isfinite(diagnostics.elbo)
+    assert diagnostics.overlooked >= 0
+    assert np.isfinite(posterior.predict(np.zeros((2, target.n_features))).mean).all()
+
+
+def good():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 4))
+    return X, X[:, 0] + rng.normal(size=20)
+
+
+def poisoned(value):
+    X, _ = good()
+    X[3, 2] = value
+    return X
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda X, y: Gaussian(poisoned(np.nan), y), "X must be finite; got 1 NaN"),
+        (lambda X, y: Logistic(poisoned(np.inf), y > 0), "X must be finite"),
+        (lambda X, y: Gaussian(X, np.where(y > 1, np.nan, y)), "y must be finite"),
+        (lambda X, y: Gaussian(X[:, :0], y), "at least one row and one column"),
+        (lambda X, y: Gaussian(X[:0], y[:0]), "at least one row and one column"),
+        (lambda X, y: Gaussian(X, y[:-1]), r"shape \(20,\)"),
+        (lambda X, y: Logistic(X, y), "only 0 and 1"),
+        (lambda X, y: Logistic(X[:1], y[:1] > 0), "both classes"),
+        (lambda X, y: Logistic(X, np.ones(20)), "both classes"),
+        (lambda X, y: dpp_prior(poisoned(np.nan)[:4], expected_size=1), "finite"),
+        (lambda X, y: dpp_prior(np.zeros((4, 3)), expected_size=1), "expected size must lie strictly between 0 and 0"),
+        (lambda X, y: Target(Gaussian(X, y), dpp_prior(np.eye(3), expected_size=1)), "4 features, the prior 3"),
+        (lambda X, y: Target(Gaussian(X, y), bernoulli_prior(4, expected_size=1), "dpp", phi=np.eye(3)), "4 rows"),
+        (
+            lambda X, y: Target(Gaussian(X, y), bernoulli_prior(4, expected_size=1), "dpp", phi=poisoned(np.nan)[:4]),
+            "finite",
+        ),
+        (
+            lambda X, y: Target(Gaussian(X, y), bernoulli_prior(4, expected_size=1), "bernoulli", size=5),
+            "between 0 and 4",
+        ),
+        (lambda X, y: Target(Gaussian(X, y), dpp_prior(np.eye(4)[:, :2], expected_size=1), size=3), "rank of phi"),
+        (lambda X, y: Target(Gaussian(X, y), dpp_prior(np.ones((4, 3)), expected_size=0.5), size=2), "rank of phi"),
+    ],
+)
+def test_errors_at_the_boundary(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(*good())
+
+
+def test_a_start_of_the_wrong_shape():
+    X, y = good()
+    target = Target(Gaussian(X, y), bernoulli_prior(4, expected_size=1), "bernoulli")
+    for start in (np.zeros(3), np.full(4, np.nan)):
+        with pytest.raises(ValueError, match="start must hold 4 finite numbers"):
+            fit(target, np.random.default_rng(0), start=start)
+
+
+@pytest.mark.parametrize("n_copies", [2, 5])
+def test_gains_among_exact_copies(n_copies):
+    """Likelihoods and ν, at sets with a copy in them: gains are differences, and a copy adds no volume."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=30)
+    X = np.column_stack([x] * n_copies + [rng.normal(size=30)])
+    M, y = X.shape[1], x + rng.normal(size=30)
+    target = Target(Gaussian(X, y), dpp_prior(X.T.copy(), expected_size=1))
+    for S in (np.array([0]), np.array([0, M - 1])):
+        batch = target.evaluate([S])
+        assert (batch.volume_gains[0, 1 : M - 1] == -np.inf).all()
+        for m in range(M):
+            want = target.log_evidence(np.union1d(S, [m])) - target.log_evidence(np.setdiff1d(S, [m]))
+            assert batch.gains[0, m] == pytest.approx(want, abs=1e-8)
+    whole = np.arange(n_copies)  # all copies at once, as a Bernoulli prior allows
+    gains = Gaussian(X, y).flip_gains(whole).gains
+    for m in range(M):
+        want = target.log_evidence(np.union1d(whole, [m])) - target.log_evidence(np.setdiff1d(whole, [m]))
+        assert gains[m] == pytest.approx(want, abs=1e-8)
