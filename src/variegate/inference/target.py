@@ -19,6 +19,7 @@ Family = Literal["dpp", "bernoulli"]
 # Mean field gives two copies of a feature a positive joint probability, a DPP prior gives them none, and the
 # divergence would be infinite. There, and only there, ΦΦᵀ gets this share of its diagonal added to its diagonal.
 NUGGET = 1e-6
+FEW_ENOUGH_TO_MEET_AGAIN = 16  # 2^16 sets
 CACHE_BYTES = 1 << 23
 
 
@@ -130,6 +131,11 @@ class Target:
     def exact_gains(self) -> bool:
         """Whether flip gains equal differences of log evidence; EP's are first-order."""
         return bool(getattr(self.likelihood, "exact_gains", True))
+
+    @property
+    def sets_are_dear(self) -> bool:
+        """Whether each new set costs a run of expectation propagation, and there are too many to meet one again."""
+        return not self.exact_gains and self.n_features > FEW_ENOUGH_TO_MEET_AGAIN
 
     def distribution(self, theta: Float64Array) -> SetDistribution:
         """q_θ."""
