@@ -12,7 +12,7 @@ from .dpp import SetDistribution
 from .dpp.sets import IntArray, as_count, as_index_set, as_size
 from .inference import Fit, Target
 from .inference.importance import ImportanceWeights, smooth
-from .inference.local_search import polish, swaps
+from .inference.local_search import NOTHING, polish, swaps
 from .predictions import PredictiveMixture, average_predictions
 
 Float64Array = npt.NDArray[np.float64]
@@ -226,7 +226,8 @@ class Posterior:
     def map(self, size: int | None = None, *, polished: bool = True) -> IntArray:
         """The best set, of the given size if one is given: q's own, then exchanged on the target itself.
 
-        q prefers near-copies once its free optimum is exhausted; the target, log p(y|S) + log p(S), does not.
+        q prefers near-copies once its free optimum is exhausted; the target, log p(y|S) + log p(S), does not. The best
+        of the sets that were drawn is exchanged too: where gains are approximate, q's own may be stuck.
         """
         size = self.target.size if size is None else as_size(size, self.n_features, "the number of features")
         if size is not None and size < len(self.included):
@@ -234,7 +235,21 @@ class Posterior:
         S = self._whole(self.q.map(None if size is None else size - len(self.included)))
         if not polished or not self.target.has_gains:
             return S
-        return polish(self.target, S, keep_size=size is not None, settled=self._settled())
+        starts = {T.tobytes(): T for T in [S, *self._best_drawn(size)]}.values()
+        ends = [polish(self.target, T, keep_size=size is not None, settled=self._settled()) for T in starts]
+        return max(ends, key=self.target.log_joint)
+
+    def _best_drawn(self, size: int | None) -> list[IntArray]:
+        """The best set of the fit's draws that keeps to the conditions and the size; none where there is none."""
+        whole = replace(self, included=NOTHING, excluded=NOTHING)
+        values = {
+            S.tobytes(): (ratio + whole.log_prob(S), S)
+            for S, ratio in zip(self.fit.sets, self.fit.log_ratios, strict=True)
+            if (size is None or len(S) == size)
+            and np.isin(self.included, S).all()
+            and not np.isin(self.excluded, S).any()
+        }
+        return [max(values.values(), key=lambda pair: pair[0])[1]] if values else []
 
     def alternatives(self, n: int = 5, *, size: int | None = None, different: float = 0.2) -> list[Alternative]:
         """Good sets that differ from each other, best first.
@@ -323,7 +338,7 @@ class Posterior:
             return np.inf
         rivals = [T for _, T in swaps(self.target, best, self._settled())]
         odds = [(self.target.log_joint(T) - value, self.log_prob(T) - log_q) for T in rivals]
-        return float(max((p - q for p, q in odds if p > AS_GOOD), default=0.0))
+        return float(max([0.0, *(p - q for p, q in odds if p > AS_GOOD)]))
 
 
 def jaccard_distance(S: IntArray, T: IntArray) -> float:

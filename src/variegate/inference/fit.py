@@ -15,7 +15,7 @@ from .fixed_form import Covariance, fixed_form
 from .hyperparameters import learn_size, learn_slab_precision
 from .proposal import propose
 from .rao_blackwell import FEW_FEATURES, HOPELESS, Callback, Point, Progress, fixed_point, natural_gradient
-from .starts import best_set, flat_start, later_starts, start_at
+from .starts import best_set, feasible, flat_start, later_starts, start_at
 from .target import Float64Array, Target
 
 Estimate: TypeAlias = tuple[float, float]  # and its standard error
@@ -103,6 +103,7 @@ def fit(
         start = np.asarray(start, dtype=np.float64)
         if start.shape != (target.n_features,) or not np.isfinite(start).all():
             raise ValueError(f"start must hold {target.n_features} finite numbers, θ for each feature, got {start!r}.")
+        start = feasible(target, start)
     search = _Search(target, rng, settings or Settings(), callback)
     interrupted = False
     # the loop works on many small matrices, on which BLAS threads wait for each other longer than they compute

@@ -92,9 +92,11 @@ class Target:
             self._check_rank()
 
     def _check_rank(self) -> None:
-        # a family without ν has a nugget in its prior, so that every set is possible
-        rank = self.distribution(np.zeros(self.n_features)).rank if self.size is not None else 0
-        if self.size is not None and self.size > rank:
+        if self.size is None:
+            return
+        # a family without ν has a nugget in its prior, so that only zero rows make a set impossible
+        rank = min(self.distribution(np.zeros(self.n_features)).rank, int((~self.impossible).sum()))
+        if self.size > rank:
             raise ValueError(
                 f"The size must be at most {rank}, the rank of phi, got {self.size}: larger sets have probability "
                 "zero. Ask for fewer features or give a phi of higher rank."
@@ -121,6 +123,13 @@ class Target:
     def family_has_volume(self) -> bool:
         """Whether ν is part of q."""
         return self.family == "dpp"
+
+    @cached_property
+    def impossible(self) -> npt.NDArray[np.bool_]:
+        """Features (M,) that q must rule out: the prior never lets them in, their rows of phi being zero."""
+        if self.family_has_volume or not self.prior_has_volume:
+            return np.zeros(self.n_features, dtype=bool)
+        return np.asarray(self.volume.log_norms == -np.inf)
 
     @property
     def has_gains(self) -> bool:

@@ -71,7 +71,7 @@ def solve(problem: Problem, start: FloatArray) -> Solution:
         )
     log_prior = float(np.log(problem.prior).sum())
     value = 0.5 * (log_prior - factor.log_det + factor.explained) + float(problem.copies @ out[2])
-    if len(problem.power) <= SMALL_SAMPLE:
+    if problem.copies[problem.power > 0].sum() <= SMALL_SAMPLE:  # weights are repeated rows, so they count as such
         value += correction(V, problem.copies, skewnesses(marginals, sites, problem.power, problem.probit))
     return Solution(sites, factor, value, sweep, gap < GOOD_ENOUGH)
 
