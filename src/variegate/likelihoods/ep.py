@@ -54,7 +54,7 @@ def solve(problem: Problem, start: FloatArray) -> Solution:
     """Iterate to tilted moments = marginals, from the sites `start` (2, N)."""
     sites, step, before = start, 1.0, np.inf
     out = np.empty((3, len(problem.power)))
-    for sweep in range(1, MAX_SWEEPS + 1):  # noqa: B007 (reported)
+    for sweep in range(1, MAX_SWEEPS + 1):
         factor, V, marginals = _marginals(problem, sites)
         gap = max(propose(marginals, sites, problem.power, problem.probit, out))
         if gap < (TOLERANCE if sweep <= PATIENCE else GOOD_ENOUGH):
