@@ -9,10 +9,11 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from .dpp import SetDistribution
-from .dpp.sets import IntArray, as_count, as_index_set, as_size
+from .dpp.sets import IntArray, as_count, as_size
 from .inference import Fit, Target
 from .inference.importance import ImportanceWeights, smooth
 from .inference.local_search import NOTHING, polish, swaps
+from .naming import find_positions
 from .predictions import PredictiveMixture, average_predictions
 
 Float64Array = npt.NDArray[np.float64]
@@ -132,25 +133,7 @@ class Posterior:
 
     def positions(self, features: Features, name: str = "features") -> IntArray:
         """Column positions of features given by name, by position or as a mask."""
-        given = np.atleast_1d(np.asarray(list(features) if isinstance(features, set | frozenset) else features))
-        if given.dtype.kind not in "OUS":
-            return as_index_set(given, self.n_features, name)
-        if self.names is None:
-            raise ValueError(
-                f"{name} holds {given.tolist()[0]!r}, but the columns have no names. Give positions, or the names "
-                "when making the Posterior."
-            )
-        return as_index_set([self._position(label, name) for label in given.tolist()], self.n_features, name)
-
-    def _position(self, label: Any, name: str) -> int:
-        found = np.flatnonzero(np.asarray(self.names) == label)
-        if len(found) == 0:
-            raise ValueError(f"{name}: there is no feature called {label!r} among the {self.n_features} columns.")
-        if len(found) > 1:
-            raise ValueError(
-                f"{name}: columns {found[:5].tolist()} are all called {label!r}. Say which by its position."
-            )
-        return int(found[0])
+        return find_positions(features, self.names, self.n_features, name)
 
     def _labels(self, S: IntArray) -> npt.NDArray[Any]:
         return S if self.names is None else np.asarray(self.names)[S]
