@@ -89,6 +89,12 @@ class Exact:
             theta = np.full(len(p), -4.0) + rng.normal(size=len(p))
             theta[self.sets[rng.choice(len(self.sets), p=self.posterior)]] = 4.0
             starts.append(theta)
+        impossible = ~(self.gamma[self.posterior > 0].any(axis=0)) & (not self.target.family_has_volume)
+
+        def divergence(theta):
+            value, gradient = self.divergence(np.where(impossible, -1e3, theta))
+            return value, np.where(impossible, 0.0, gradient)
+
         options = {"maxiter": 3000, "maxfun": 10_000, "ftol": 1e-13, "gtol": 1e-8}
-        found = [minimize(self.divergence, s, jac=True, method="L-BFGS-B", options=options) for s in starts]
+        found = [minimize(divergence, s, jac=True, method="L-BFGS-B", options=options) for s in starts]
         return min(result.fun for result in found)

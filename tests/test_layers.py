@@ -8,7 +8,7 @@ import variegate
 LAYERS = [
     {"dpp", "data", "design"},
     {"similarity", "likelihoods", "priors", "screening"},
-    {"datasets"},
+    {"naming", "datasets"},
     {"inference"},
     {"predictions"},
     {"posterior"},

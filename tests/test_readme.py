@@ -10,7 +10,8 @@ def python_blocks(path):
     return re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), flags=re.DOTALL)
 
 
-def test_readme_code(capsys):
+def test_readme_code(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     blocks = python_blocks(ROOT / "README.md")
     assert blocks
     space = {}

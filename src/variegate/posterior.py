@@ -9,10 +9,11 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from .dpp import SetDistribution
-from .dpp.sets import IntArray, as_count, as_index_set, as_size
+from .dpp.sets import IntArray, as_count, as_size
 from .inference import Fit, Target
 from .inference.importance import ImportanceWeights, smooth
-from .inference.local_search import polish, swaps
+from .inference.local_search import NOTHING, polish, swaps
+from .naming import find_positions
 from .predictions import PredictiveMixture, average_predictions
 
 Float64Array = npt.NDArray[np.float64]
@@ -132,25 +133,7 @@ class Posterior:
 
     def positions(self, features: Features, name: str = "features") -> IntArray:
         """Column positions of features given by name, by position or as a mask."""
-        given = np.atleast_1d(np.asarray(list(features) if isinstance(features, set | frozenset) else features))
-        if given.dtype.kind not in "OUS":
-            return as_index_set(given, self.n_features, name)
-        if self.names is None:
-            raise ValueError(
-                f"{name} holds {given.tolist()[0]!r}, but the columns have no names. Give positions, or the names "
-                "when making the Posterior."
-            )
-        return as_index_set([self._position(label, name) for label in given.tolist()], self.n_features, name)
-
-    def _position(self, label: Any, name: str) -> int:
-        found = np.flatnonzero(np.asarray(self.names) == label)
-        if len(found) == 0:
-            raise ValueError(f"{name}: there is no feature called {label!r} among the {self.n_features} columns.")
-        if len(found) > 1:
-            raise ValueError(
-                f"{name}: columns {found[:5].tolist()} are all called {label!r}. Say which by its position."
-            )
-        return int(found[0])
+        return find_positions(features, self.names, self.n_features, name)
 
     def _labels(self, S: IntArray) -> npt.NDArray[Any]:
         return S if self.names is None else np.asarray(self.names)[S]
@@ -226,7 +209,8 @@ class Posterior:
     def map(self, size: int | None = None, *, polished: bool = True) -> IntArray:
         """The best set, of the given size if one is given: q's own, then exchanged on the target itself.
 
-        q prefers near-copies once its free optimum is exhausted; the target, log p(y|S) + log p(S), does not.
+        q prefers near-copies once its free optimum is exhausted; the target, log p(y|S) + log p(S), does not. The best
+        of the sets that were drawn is exchanged too: where gains are approximate, q's own may be stuck.
         """
         size = self.target.size if size is None else as_size(size, self.n_features, "the number of features")
         if size is not None and size < len(self.included):
@@ -234,7 +218,21 @@ class Posterior:
         S = self._whole(self.q.map(None if size is None else size - len(self.included)))
         if not polished or not self.target.has_gains:
             return S
-        return polish(self.target, S, keep_size=size is not None, settled=self._settled())
+        starts = {T.tobytes(): T for T in [S, *self._best_drawn(size)]}.values()
+        ends = [polish(self.target, T, keep_size=size is not None, settled=self._settled()) for T in starts]
+        return max(ends, key=self.target.log_joint)
+
+    def _best_drawn(self, size: int | None) -> list[IntArray]:
+        """The best set of the fit's draws that keeps to the conditions and the size; none where there is none."""
+        whole = replace(self, included=NOTHING, excluded=NOTHING)
+        values = {
+            S.tobytes(): (ratio + whole.log_prob(S), S)
+            for S, ratio in zip(self.fit.sets, self.fit.log_ratios, strict=True)
+            if (size is None or len(S) == size)
+            and np.isin(self.included, S).all()
+            and not np.isin(self.excluded, S).any()
+        }
+        return [max(values.values(), key=lambda pair: pair[0])[1]] if values else []
 
     def alternatives(self, n: int = 5, *, size: int | None = None, different: float = 0.2) -> list[Alternative]:
         """Good sets that differ from each other, best first.
@@ -323,7 +321,7 @@ class Posterior:
             return np.inf
         rivals = [T for _, T in swaps(self.target, best, self._settled())]
         odds = [(self.target.log_joint(T) - value, self.log_prob(T) - log_q) for T in rivals]
-        return float(max((p - q for p, q in odds if p > AS_GOOD), default=0.0))
+        return float(max([0.0, *(p - q for p, q in odds if p > AS_GOOD)]))
 
 
 def jaccard_distance(S: IntArray, T: IntArray) -> float:

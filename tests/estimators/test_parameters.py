@@ -259,11 +259,11 @@ def test_a_terminal_line_is_redrawn(monkeypatch):
         ({"n_features_to_select": "all"}, "must be None, a whole number"),
         ({"n_features_to_select": True}, "must be None, a whole number"),
         ({"screen": 0}, "screen must be None or a number of columns"),
-        ({"always_include": ["height"]}, "no column 'height' among its 10"),
+        ({"always_include": ["height"]}, "no feature called 'height' among the 10 columns"),
         ({"always_include": [10]}, "positions from 0 to 9"),
         ({"always_include": list(range(10))}, "nothing is left to choose from"),
         ({"groups": ["a"] * 3}, "groups must have one entry for each of the 10 columns of X, got 3"),
-        ({"groups": {"height": 1}}, "no column 'height'"),
+        ({"groups": {"height": 1}}, "no feature called 'height'"),
         ({"groups": ["g"] * 10, "always_include": [1]}, "both inside and outside of always_include"),
         ({"prior_log_odds": [1.0]}, "prior_log_odds must have one entry"),
         ({"prior_log_odds": {"a": np.inf}}, "prior_log_odds must be finite"),
@@ -286,5 +286,5 @@ def test_bad_parameters(options, message):
 
 
 def test_names_without_a_frame():
-    with pytest.raises(ValueError, match="X has none: give a data frame, or positions"):
+    with pytest.raises(ValueError, match="the columns have no names"):
         regress(always_include=["age"]).fit(X, Y)

@@ -118,6 +118,13 @@ def test_evidence_is_textbook_EP_and_the_skew_term(link, N, c):
     assert abs(skew) > 2e-3
 
 
+def test_weights_count_as_rows_where_the_skew_term_ends():
+    """120 rows twice are 240, with the term or without it."""
+    X, y = problem(120)
+    doubled = Logistic(X, y, sample_weight=np.full(120, 2.0)).log_evidence(np.arange(2))
+    assert Logistic(np.vstack([X, X]), np.r_[y, y]).log_evidence(np.arange(2)) == pytest.approx(doubled, abs=2e-6)
+
+
 def test_the_two_ways_to_sum_the_skew_term(rng):
     V, a = rng.normal(size=(6, 30)), rng.normal(size=30)
     want = (a @ (V.T @ V) ** 3) @ a

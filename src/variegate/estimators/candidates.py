@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dpp.sets import IntArray, as_index_set
+from ..dpp.sets import IntArray
+from ..naming import find_positions
 
 FloatArray = NDArray[np.float64]
 
@@ -87,22 +88,6 @@ def choose_candidates(
     return Candidates(columns, np.argsort(np.argsort(first))[inverse], always, n_columns)
 
 
-def find_columns(given: Any, names: NDArray[Any] | None, n_columns: int, what: str) -> IntArray:
-    """Positions of columns given by name, by position or as a mask; sorted."""
-    if given is None:
-        return np.empty(0, dtype=np.int64)
-    array = np.atleast_1d(np.asarray(given))
-    if array.dtype.kind not in "OUST":
-        return as_index_set(array, n_columns, what)
-    if names is None:
-        raise ValueError(f"{what} holds names ({array[0]!r}), but X has none: give a data frame, or positions.")
-    known = {str(name): i for i, name in enumerate(names.tolist())}
-    unknown = [name for name in array.tolist() if str(name) not in known]
-    if unknown:
-        raise ValueError(f"{what}: X has no column {unknown[0]!r} among its {n_columns}.")
-    return np.unique(np.array([known[str(name)] for name in array.tolist()], dtype=np.int64))
-
-
 def by_column(given: Any, names: NDArray[Any] | None, n_columns: int, what: str) -> list[Any] | None:
     """One value for each column, from a sequence of them or from {column: value} (others None)."""
     if given is None:
@@ -110,7 +95,7 @@ def by_column(given: Any, names: NDArray[Any] | None, n_columns: int, what: str)
     if isinstance(given, Mapping):
         out: list[Any] = [None] * n_columns
         for key, value in given.items():
-            (i,) = find_columns([key], names, n_columns, what)
+            (i,) = find_positions([key], names, n_columns, what)
             out[i] = value
         return out
     values = list(given)

@@ -16,11 +16,12 @@ from ..dpp import LowRankDPP, SetDistribution
 from ..dpp.sets import IntArray
 from ..inference import Fit, Settings, Target, fit
 from ..likelihoods import Grouped, SumLikelihood
+from ..naming import find_positions
 from ..posterior import AVERAGED, Posterior
 from ..predictions import PredictiveMixture, average_predictions
 from ..priors import bernoulli_prior, dpp_prior
 from ..similarity.groups import group_codes
-from .candidates import Candidates, by_column, choose_candidates, find_columns
+from .candidates import Candidates, by_column, choose_candidates
 from .parameters import check_parameters, number_to_select
 from .progress import ProgressLine
 from .side_information import similarity_features
@@ -137,7 +138,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _choose_candidates(self, X: Any, y: NDArray[Any], weights: FloatArray | None) -> Candidates:
         names, M = getattr(self, "feature_names_in_", None), X.shape[1]
-        always = find_columns(self.always_include, names, M, "always_include")
+        always = find_positions(() if self.always_include is None else self.always_include, names, M, "always_include")
         labels = by_column(self.groups, names, M, "groups")
         kept = None
         if self.screen is not None and self.screen < M:

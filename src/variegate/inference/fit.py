@@ -15,13 +15,14 @@ from .fixed_form import Covariance, fixed_form
 from .hyperparameters import learn_size, learn_slab_precision
 from .proposal import propose
 from .rao_blackwell import FEW_FEATURES, HOPELESS, Callback, Point, Progress, fixed_point, natural_gradient
-from .starts import best_set, flat_start, later_starts, start_at
+from .starts import best_set, feasible, flat_start, later_starts, start_at
 from .target import Float64Array, Target
 
 Estimate: TypeAlias = tuple[float, float]  # and its standard error
 
 FINAL_SETS = 400  # and half as many where each needs expectation propagation
 SLAB_SETS = 24  # likewise
+SAME_PLACE = 0.1  # starts whose inclusion probabilities differ by no more have met
 ROUNDS = 6  # of stage A and empirical Bayes in turn
 
 
@@ -102,6 +103,7 @@ def fit(
         start = np.asarray(start, dtype=np.float64)
         if start.shape != (target.n_features,) or not np.isfinite(start).all():
             raise ValueError(f"start must hold {target.n_features} finite numbers, θ for each feature, got {start!r}.")
+        start = feasible(target, start)
     search = _Search(target, rng, settings or Settings(), callback)
     interrupted = False
     # the loop works on many small matrices, on which BLAS threads wait for each other longer than they compute
@@ -153,9 +155,10 @@ class _Search:
             reached.append(self._fixed_point(theta, to_beat=level(self.points[-1])))
             self.points.append(max(reached, key=level))
         # where features are few stage B is cheap, and every start worth trying
-        few = self.target.n_features <= FEW_FEATURES
+        few = self.target.n_features <= FEW_FEATURES and not self.target.sets_are_dear
         best = max(level(point) for point in reached) - (HOPELESS if few else 0.0)
-        self._refine(sorted((p for p in reached if level(p) >= best - 3 * error(p)), key=level)[-4 if few else -2 :])
+        close = sorted((p for p in reached if level(p) >= best - 3 * error(p)), key=level, reverse=True)
+        self._refine(distinct(close)[: 4 if few else 2])
 
     def _printed(self, theta: Float64Array) -> None:
         """Algorithm 1; where hyperparameters are to be learned, after a quarter of the iterations or two."""
@@ -212,7 +215,7 @@ class _Search:
         usual = self._affordable(64)
         # each set informs all features, and costs time and memory for each of them
         scaled = usual * 2000 / max(self.target.n_features, 1)
-        return self.settings.n_sets or int(np.clip(scaled, 16, 256))
+        return self.settings.n_sets or int(np.clip(scaled, 16, 64 if self.target.sets_are_dear else 256))
 
     def _affordable(self, n: int) -> int:
         """N sets, or half as many: expectation propagation is dear."""
@@ -314,6 +317,15 @@ def error(point: Point) -> float:
 def last(point: Point) -> int:
     """How many estimates count as the last ones."""
     return min(max(4, len(point.elbo) // 3), len(point.elbo))
+
+
+def distinct(points: list[Point]) -> list[Point]:
+    """Points without those that have come where one before them is."""
+    kept: list[Point] = []
+    for point in points:
+        if all(np.abs(point.inclusion - other.inclusion).max() > SAME_PLACE for other in kept):
+            kept.append(point)
+    return kept
 
 
 def joined(first: Point, second: Point) -> Point:

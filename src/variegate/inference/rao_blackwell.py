@@ -177,7 +177,8 @@ def natural_gradient(
     theta, seen = start.theta, bool(start.inclusion.any())
     inclusion = start.inclusion
     correction = GainCorrection.for_target(target)
-    enough = int(np.clip(WORK // target.n_features, FEWEST_STEPS, MOST_STEPS))
+    most = MOST_STEPS // 4 if target.sets_are_dear else MOST_STEPS
+    enough = int(np.clip(WORK // target.n_features, FEWEST_STEPS, most))
     path: list[Float64Array] = []
     trace: list[tuple[float, float]] = []
     steps: list[Step] = []

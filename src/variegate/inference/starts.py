@@ -5,7 +5,7 @@ import numpy as np
 from ..dpp.sets import IntArray
 from . import local_search
 from .gibbs import sample_posterior
-from .statistics import log_ratio
+from .statistics import LIMIT, log_ratio
 from .target import Float64Array, Target
 
 EXPLORED = 40  # steps of the exact sampler between starts
@@ -14,11 +14,15 @@ EXPLORED = 40  # steps of the exact sampler between starts
 def flat_start(target: Target, expected_size: float) -> Float64Array:
     """θ constant, with that expected size. Paper: Algorithm 1, first line."""
     q = target.distribution(target.prior.theta - target.prior.theta.mean())
-    if (
-        not target.prior_has_volume or expected_size > target.prior.expected_size
-    ):  # else the rank, which is dear, allows it
+    # below the prior's own size nothing need be asked of the rank, which is dear
+    if not target.prior_has_volume or expected_size > target.prior.expected_size:
         expected_size = min(expected_size, 0.9 * q.rank)
-    return np.array(q.rescaled(expected_size).theta)
+    return feasible(target, q.rescaled(expected_size).theta)
+
+
+def feasible(target: Target, theta: Float64Array) -> Float64Array:
+    """θ with what the prior never lets in ruled out: one draw of it, and the ELBO is −inf."""
+    return np.where(target.impossible, -LIMIT, theta)
 
 
 def start_at(target: Target, S: IntArray) -> Float64Array:
@@ -28,7 +32,8 @@ def start_at(target: Target, S: IntArray) -> Float64Array:
     batch = target.evaluate([S])
     _, change = log_ratio(target, np.zeros(target.n_features), batch)
     # a copy of a member: what it would be worth without it
-    return np.asarray(np.where(np.isfinite(batch.volume_gains[0]), change[0], batch.gains[0] + target.prior.theta))
+    alone = batch.gains[0] + target.prior.theta
+    return feasible(target, np.where(np.isfinite(batch.volume_gains[0]), change[0], alone))
 
 
 def independent_part(target: Target, S: IntArray) -> IntArray:

@@ -19,6 +19,7 @@ Family = Literal["dpp", "bernoulli"]
 # Mean field gives two copies of a feature a positive joint probability, a DPP prior gives them none, and the
 # divergence would be infinite. There, and only there, ΦΦᵀ gets this share of its diagonal added to its diagonal.
 NUGGET = 1e-6
+FEW_ENOUGH_TO_MEET_AGAIN = 16  # 2^16 sets
 CACHE_BYTES = 1 << 23
 
 
@@ -91,9 +92,11 @@ class Target:
             self._check_rank()
 
     def _check_rank(self) -> None:
-        # a family without ν has a nugget in its prior, so that every set is possible
-        rank = self.distribution(np.zeros(self.n_features)).rank if self.size is not None else 0
-        if self.size is not None and self.size > rank:
+        if self.size is None:
+            return
+        # a family without ν has a nugget in its prior, so that only zero rows make a set impossible
+        rank = min(self.distribution(np.zeros(self.n_features)).rank, int((~self.impossible).sum()))
+        if self.size > rank:
             raise ValueError(
                 f"The size must be at most {rank}, the rank of phi, got {self.size}: larger sets have probability "
                 "zero. Ask for fewer features or give a phi of higher rank."
@@ -121,6 +124,13 @@ class Target:
         """Whether ν is part of q."""
         return self.family == "dpp"
 
+    @cached_property
+    def impossible(self) -> npt.NDArray[np.bool_]:
+        """Features (M,) that q must rule out: the prior never lets them in, their rows of phi being zero."""
+        if self.family_has_volume or not self.prior_has_volume:
+            return np.zeros(self.n_features, dtype=bool)
+        return np.asarray(self.volume.log_norms == -np.inf)
+
     @property
     def has_gains(self) -> bool:
         """Whether the likelihood knows all M flips at once."""
@@ -130,6 +140,11 @@ class Target:
     def exact_gains(self) -> bool:
         """Whether flip gains equal differences of log evidence; EP's are first-order."""
         return bool(getattr(self.likelihood, "exact_gains", True))
+
+    @property
+    def sets_are_dear(self) -> bool:
+        """Whether each new set costs a run of expectation propagation, and there are too many to meet one again."""
+        return not self.exact_gains and self.n_features > FEW_ENOUGH_TO_MEET_AGAIN
 
     def distribution(self, theta: Float64Array) -> SetDistribution:
         """q_θ."""

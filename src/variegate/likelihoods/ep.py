@@ -17,6 +17,8 @@ from .tilted import propose
 
 # EP's evidence is stationary in its sites, so it is then right to about 1e-7; the skew term to 1e-5; gains to 1e-4
 TOLERANCE = 1e-5
+# near-separable classes contract slowly; the evidence is then right to 1e-4, the gains to a few hundredths
+PATIENCE, GOOD_ENOUGH = 40, 1e-3
 MAX_SWEEPS = 200
 # Beyond so many rows the skew term is a third of the work and says little. Measured on 30 sets of 20 of 200 columns,
 # c = 1: 0.022 ± 0.004 at N = 100, 0.014 ± 0.003 at 200, 0.008 ± 0.002 at 500.
@@ -52,10 +54,10 @@ def solve(problem: Problem, start: FloatArray) -> Solution:
     """Iterate to tilted moments = marginals, from the sites `start` (2, N)."""
     sites, step, before = start, 1.0, np.inf
     out = np.empty((3, len(problem.power)))
-    for sweep in range(1, MAX_SWEEPS + 1):  # noqa: B007 (reported)
+    for sweep in range(1, MAX_SWEEPS + 1):
         factor, V, marginals = _marginals(problem, sites)
         gap = max(propose(marginals, sites, problem.power, problem.probit, out))
-        if gap < TOLERANCE:
+        if gap < (TOLERANCE if sweep <= PATIENCE else GOOD_ENOUGH):
             break
         step = max(0.5 * step, 0.05) if gap > before else min(1.5 * step, 1.0)
         before = gap
@@ -69,9 +71,9 @@ def solve(problem: Problem, start: FloatArray) -> Solution:
         )
     log_prior = float(np.log(problem.prior).sum())
     value = 0.5 * (log_prior - factor.log_det + factor.explained) + float(problem.copies @ out[2])
-    if len(problem.power) <= SMALL_SAMPLE:
+    if problem.copies[problem.power > 0].sum() <= SMALL_SAMPLE:  # weights are repeated rows, so they count as such
         value += correction(V, problem.copies, skewnesses(marginals, sites, problem.power, problem.probit))
-    return Solution(sites, factor, value, sweep, gap < TOLERANCE)
+    return Solution(sites, factor, value, sweep, gap < GOOD_ENOUGH)
 
 
 def _marginals(problem: Problem, sites: FloatArray) -> tuple[Factor, FloatArray, FloatArray]:

@@ -1,0 +1,34 @@
+"""Features by name, by position or as a mask: however a user points at them."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .dpp.sets import IntArray, as_index_set
+
+
+def find_positions(given: Any, names: npt.NDArray[Any] | None, n_features: int, what: str) -> IntArray:
+    """Sorted positions of features; `what` is the name of the argument, for errors.
+
+    >>> find_positions(["b"], np.array(["a", "b"]), 2, "include")
+    array([1])
+    """
+    array = np.atleast_1d(np.asarray(list(given) if isinstance(given, set | frozenset) else given))
+    if array.dtype.kind not in "OUST":
+        return as_index_set(array, n_features, what)
+    if names is None:
+        raise ValueError(
+            f"{what} holds {array.tolist()[0]!r}, but the columns have no names. Give positions, or data with names "
+            "(a data frame, or names= of a Posterior)."
+        )
+    return as_index_set([_position(label, names, what) for label in array.tolist()], n_features, what)
+
+
+def _position(label: Any, names: npt.NDArray[Any], what: str) -> int:
+    found = np.flatnonzero(np.asarray(names) == label)
+    if len(found) == 0:
+        raise ValueError(f"{what}: there is no feature called {label!r} among the {len(names)} columns.")
+    if len(found) > 1:
+        raise ValueError(f"{what}: columns {found[:5].tolist()} are all called {label!r}. Say which by its position.")
+    return int(found[0])
