@@ -23,12 +23,14 @@ __all__ = [
     "Settings",
     "SumLikelihood",
     "Target",
+    "baselines",
     "bernoulli_prior",
     "data",
     "datasets",
     "dpp_prior",
     "fit",
     "load",
+    "metrics",
     "sample_posterior",
     "save",
     "screening",
@@ -36,8 +38,8 @@ __all__ = [
 ]
 __version__ = "0.1.0.dev0"
 
-# rooms that read tables bring pandas with them, which takes a second: they are opened on first use
-_LAZY = {"data", "datasets", "screening", "similarity"}
+# rooms that read tables bring pandas with them, or scikit-learn, which takes a second: they are opened on first use
+_LAZY = {"baselines", "data", "datasets", "metrics", "screening", "similarity"}
 # so does scikit-learn
 _LAZY_NAMES = {
     "DiverseClassifier": "estimators",

@@ -1,0 +1,7 @@
+"""Other ways to select features, and ours, under one roof: a problem and a size in, sorted positions out."""
+
+from .choose import METHODS, as_method, chooses_size, select
+from .penalised import at_size
+from .problem import Method, Problem
+
+__all__ = ["METHODS", "Method", "Problem", "as_method", "at_size", "chooses_size", "select"]

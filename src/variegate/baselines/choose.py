@@ -1,0 +1,75 @@
+"""All methods by name, and the one door to them."""
+
+from typing import Any
+
+import numpy as np
+
+from ..dpp.sets import IntArray, as_index_set
+from .greedy import forward_evidence, forward_score, mrmr, omp
+from .penalised import elastic_net, lasso
+from .problem import Method, Problem, checked
+from .univariate import random_among_best, univariate
+from .variational import Variational
+from .wrapped import Wrapped
+
+METHODS: dict[str, Any] = {
+    "variegate": Variational("dpp", "dpp", polished=True),
+    "bernoulli_dpp": Variational("bernoulli", "dpp"),
+    "dpp_bernoulli": Variational("dpp", "bernoulli"),
+    "spike_slab": Variational("bernoulli", "bernoulli"),
+    "omp": omp,
+    "lasso": lasso,
+    "elastic_net": elastic_net,
+    "forward_evidence": forward_evidence,
+    "forward_score": forward_score,
+    "univariate": univariate,
+    "random": random_among_best,
+    "mrmr": mrmr,
+}
+
+
+def select(method: Any, problem: Problem, size: int | None, rng: np.random.Generator) -> IntArray:
+    """Exactly `size` columns by a method, as sorted positions; None: as many as it likes, if it knows.
+
+    `method` is a name from METHODS, a function of (problem, size, rng), or a scikit-learn selector or model.
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(50, 6))
+    >>> select("omp", Problem(X, X[:, 1] - X[:, 4], "regression"), 2, rng)
+    array([1, 4])
+    """
+    call, problem = as_method(method), checked(problem)
+    label, M = _label(method), problem.n_features
+    if size is None and not chooses_size(call):
+        raise ValueError(f"{label} needs to be told how many features to choose: give a size.")
+    if size is not None and (isinstance(size, bool) or not 1 <= size <= M or size != int(size)):
+        raise ValueError(f"The size must be a whole number from 1 to {M}, the number of columns, got {size!r}.")
+    found = as_index_set(call(problem, None if size is None else int(size), rng), M, f"The answer of {label}")
+    if size is not None and len(found) != size:
+        raise ValueError(f"{label} chose {len(found)} features where {size} were asked for.")
+    return found
+
+
+def chooses_size(method: Any) -> bool:
+    """Whether a method knows how many features to choose, so that it may be given the size None."""
+    return bool(getattr(as_method(method), "chooses_size", False))
+
+
+def as_method(given: Any) -> Method:
+    """The method of that name; a scikit-learn object wrapped; a function as it is."""
+    if isinstance(given, str):
+        if given not in METHODS:
+            raise ValueError(f"There is no method {given!r}; there are {', '.join(METHODS)}.")
+        return METHODS[given]  # type: ignore[no-any-return]
+    if hasattr(given, "fit") and not isinstance(given, type):
+        return Wrapped(given)
+    if not callable(given) or isinstance(given, type):
+        raise TypeError(
+            "A method is a name, a function of (problem, size, rng), or a scikit-learn selector or model "
+            f"(an object, no class); got {given!r}."
+        )
+    return given  # type: ignore[no-any-return]
+
+
+def _label(method: Any) -> str:
+    return method if isinstance(method, str) else str(getattr(method, "__name__", type(method).__name__))

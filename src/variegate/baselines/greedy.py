@@ -1,0 +1,108 @@
+"""One column after the other: matching pursuit, forward selection, minimal redundancy."""
+
+import warnings
+
+import numpy as np
+from sklearn.feature_selection import f_classif, f_regression
+from sklearn.linear_model import LinearRegression, LogisticRegression, orthogonal_mp
+
+from ..dpp.sets import IntArray
+from ..inference import Target
+from ..inference.local_search import grow
+from ..likelihoods import Gaussian, Logistic, SumLikelihood
+from ..priors import bernoulli_prior
+from .problem import FloatArray, Problem
+from .univariate import filled
+
+WEAK_RIDGE = 100.0  # scikit-learn's C: keeps coefficients finite where columns separate the classes
+INSIDE = 1e-10  # a column whose share outside the span of the set is below this has nothing to add
+LEAST_REDUNDANCY = 1e-3
+
+
+def omp(problem: Problem, size: int, rng: np.random.Generator) -> IntArray:
+    """Orthogonal matching pursuit (scikit-learn's) on standardised columns; two classes are the numbers 0 and 1.
+
+    It stops early where the residual vanishes or only copies are left: then the strongest alone fill the set.
+    """
+    if len(problem.outcomes) > 1:
+        raise ValueError(
+            f"OMP has one outcome, numbers or two classes; this has {len(problem.outcomes)} classes. "
+            'Try "forward_score" or "lasso", which take more.'
+        )
+    y = problem.outcomes[0]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*ended prematurely", category=RuntimeWarning)
+        coef = orthogonal_mp(problem.standardised(), y - y.mean(), n_nonzero_coefs=size)
+    return filled(np.flatnonzero(coef), problem, size)
+
+
+def forward_evidence(problem: Problem, size: int, rng: np.random.Generator) -> IntArray:
+    """Forward selection by evidence: each step adds the column that raises log p(y | S) most.
+
+    The likelihoods are our own, with their default slab; in classification the gains are EP's first-order ones.
+    """
+    make = Gaussian if problem.task == "regression" else Logistic
+    parts = [make(problem.X, t) for t in problem.outcomes]
+    likelihood = parts[0] if len(parts) == 1 else SumLikelihood(parts)
+    M = problem.n_features
+    # a prior that treats all columns alike does not change which of them is next
+    return filled(grow(Target(likelihood, bernoulli_prior(M, expected_size=M / 2), "bernoulli"), size), problem, size)
+
+
+def forward_score(problem: Problem, size: int, rng: np.random.Generator) -> IntArray:
+    """Forward selection by Rao's score statistic: each step adds the column with the largest
+
+        U_m² / I_m,  U_m = x_mᵀ(y − μ),  I_m = x_mᵀ W x_m − x_mᵀ W Z (ZᵀWZ)⁻¹ ZᵀW x_m,
+
+    where Z holds the intercept and the columns in the set, and μ is the fit on them. In regression W = 1 and the
+    statistic is the drop of the residual sum of squares, so this is the usual stepwise regression. In classification
+    W = μ(1 − μ), each fit is a logistic regression with a weak ridge, and classes against the rest are added up.
+    """  # noqa: D400
+    Z = problem.standardised()
+    chosen: list[int] = []
+    for _ in range(size):
+        statistics = np.sum([score_statistics(problem.task, Z, t, chosen) for t in problem.outcomes], axis=0)
+        statistics[chosen] = -np.inf
+        chosen.append(int(np.argmax(statistics)))
+    return np.sort(np.array(chosen, dtype=np.int64))
+
+
+def score_statistics(task: str, Z: FloatArray, t: FloatArray, chosen: list[int]) -> FloatArray:
+    """U²/I of every column (M,) given those chosen; 0 for columns in their span."""
+    mean = _fitted_mean(task, Z[:, chosen], t)
+    root = np.ones_like(t) if task == "regression" else np.sqrt(mean * (1 - mean))
+    weighted = root[:, None] * Z
+    basis = np.linalg.qr(np.column_stack([root, weighted[:, chosen]]))[0]
+    outside = np.square(weighted - basis @ (basis.T @ weighted)).sum(axis=0)
+    new = outside > INSIDE * np.square(weighted).sum(axis=0)
+    return np.where(new, (Z.T @ (t - mean)) ** 2 / np.where(new, outside, 1.0), 0.0)
+
+
+def _fitted_mean(task: str, Z: FloatArray, t: FloatArray) -> FloatArray:
+    if Z.shape[1] == 0:
+        return np.full_like(t, t.mean())
+    if task == "regression":
+        return np.asarray(LinearRegression().fit(Z, t).predict(Z))
+    model = LogisticRegression(C=WEAK_RIDGE, solver="newton-cholesky").fit(Z, t)
+    return np.asarray(model.predict_proba(Z)[:, 1])
+
+
+def mrmr(problem: Problem, size: int, rng: np.random.Generator) -> IntArray:
+    """Minimal redundancy, maximal relevance: each step adds the column with the largest F_m / mean_{j ∈ S} |r_mj|.
+
+    F is scikit-learn's univariate statistic (of a regression, or between the classes). This is the quotient FCQ of
+    Ding & Peng (2005), J. Bioinformatics and Computational Biology 3; for outcomes that depend on many columns a
+    little it is far less noisy than nearest-neighbour estimates of mutual information.
+    """
+    Z = problem.standardised()
+    varies = np.flatnonzero(Z.any(axis=0))
+    F = np.zeros(problem.n_features)
+    F[varies] = (f_regression if problem.task == "regression" else f_classif)(Z[:, varies], problem.y)[0]
+    chosen = [int(np.argmax(F))]
+    total = np.zeros(problem.n_features)
+    while len(chosen) < size:
+        total += np.abs(Z.T @ Z[:, chosen[-1]]) / len(Z)
+        value = F / np.maximum(total / len(chosen), LEAST_REDUNDANCY)
+        value[chosen] = -np.inf
+        chosen.append(int(np.argmax(value)))
+    return np.sort(np.array(chosen, dtype=np.int64))

@@ -1,0 +1,95 @@
+"""GLM Lasso and elastic net, their penalty chosen for the size."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import enet_path
+
+from ..dpp.sets import IntArray
+from .problem import FloatArray, Problem
+
+HALF = 0.5  # the elastic net's share of the ℓ₁ penalty
+STEP = 0.8
+WEAKEST = 1e-4  # times the penalty at which nothing is left
+PRECISION = 1e-6
+
+Coefficients = Callable[[float], FloatArray]
+
+
+def lasso(problem: Problem, size: int, rng: np.random.Generator) -> IntArray:
+    """GLM Lasso: columns with a coefficient at the penalty that leaves `size` of them; see `penalised`, `at_size`."""
+    return penalised(problem, size, l1_ratio=1.0)
+
+
+def elastic_net(problem: Problem, size: int, rng: np.random.Generator) -> IntArray:
+    """GLM elastic net, penalty half ℓ₁ and half ℓ₂; otherwise as `lasso`."""
+    return penalised(problem, size, l1_ratio=HALF)
+
+
+def penalised(problem: Problem, size: int, *, l1_ratio: float) -> IntArray:
+    """Columns of a GLM with penalty α (ρ|β|₁ + (1 − ρ)/2 |β|²), α by bisection.
+
+    Regression is scikit-learn's, on standardised columns. Two classes: logistic, by skglm. More than two: squared loss
+    on the indicators of the classes, with one penalty on a column's coefficients for all of them (group Lasso), so
+    that there is one set.
+    """
+    Z = problem.standardised()
+    Y = np.stack([t - t.mean() for t in problem.outcomes], axis=1)
+    # above this penalty no column has a coefficient; the logistic loss has the same slope at zero
+    strongest = float(np.linalg.norm(Z.T @ Y, axis=1).max()) / (len(Z) * l1_ratio)
+    if problem.task == "classification" and Y.shape[1] == 1:
+        return at_size(_logistic(Z, problem.outcomes[0], l1_ratio), strongest, size)
+    return at_size(_squared(Z, Y, l1_ratio), strongest, size)
+
+
+def at_size(coefficients: Coefficients, strongest: float, size: int) -> IntArray:
+    """Columns with a coefficient at a penalty that leaves exactly `size`: down the path, then bisection of log α.
+
+    `coefficients(α)` are (M,), all zero at `strongest`. Where no penalty leaves so many, because several columns enter
+    at one point, the largest of the smallest support above `size` are taken, ties to the left. If even the weakest
+    penalty leaves fewer, the rest comes from the left as well, so that the size is always as asked.
+    """
+    high = low = strongest
+    above = np.zeros(0)
+    while np.count_nonzero(above) < size and low > WEAKEST * strongest:
+        high, low = low, low * STEP
+        above = coefficients(low)
+    while np.count_nonzero(above) > size and high > low * (1 + PRECISION):
+        alpha = float(np.sqrt(high * low))
+        found = coefficients(alpha)
+        if np.count_nonzero(found) >= size:
+            above, low = found, alpha
+        else:
+            high = alpha
+    return np.sort(np.argsort(-np.abs(above), kind="stable")[:size])
+
+
+def _squared(Z: FloatArray, Y: FloatArray, l1_ratio: float) -> Coefficients:
+    """Coefficients (M,) under squared loss; norms over the outcomes where there are several."""
+    target = Y[:, 0] if Y.shape[1] == 1 else np.asfortranarray(Y)
+
+    def coefficients(alpha: float) -> FloatArray:
+        coef = enet_path(Z, target, l1_ratio=l1_ratio, alphas=[alpha], tol=1e-5, max_iter=10_000)[1][..., 0]
+        return np.asarray(coef if coef.ndim == 1 else np.linalg.norm(coef, axis=0))
+
+    return coefficients
+
+
+def _logistic(Z: FloatArray, t: FloatArray, l1_ratio: float) -> Coefficients:
+    model = _sparse_logistic_regression()(l1_ratio=l1_ratio, tol=1e-6, max_iter=100)
+
+    def coefficients(alpha: float) -> FloatArray:
+        return np.asarray(model.set_params(alpha=alpha).fit(Z, t).coef_[0])
+
+    return coefficients
+
+
+def _sparse_logistic_regression() -> Any:
+    try:
+        from skglm import SparseLogisticRegression
+    except ImportError as error:
+        raise ImportError(
+            "lasso and elastic_net for two classes use skglm, which is not installed: pip install variegate[compare]."
+        ) from error
+    return SparseLogisticRegression

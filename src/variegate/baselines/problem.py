@@ -1,0 +1,71 @@
+"""What every method is given, and what is asked of it."""
+
+from typing import Any, Literal, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.preprocessing import StandardScaler
+
+from ..dpp.sets import IntArray
+
+FloatArray = npt.NDArray[np.float64]
+
+
+class Problem(NamedTuple):
+    """Training data. Standardisation is each method's own business.
+
+    X : (N, M) dense; y : (N,) numbers, or class codes 0, …, K−1; phi : (M, d) similarity features of the columns.
+    """
+
+    X: npt.NDArray[Any]
+    y: npt.NDArray[Any]
+    task: Literal["regression", "classification"]
+    phi: npt.NDArray[Any] | None = None
+
+    @property
+    def n_features(self) -> int:
+        """M."""
+        return int(self.X.shape[1])
+
+    @property
+    def outcomes(self) -> list[FloatArray]:
+        """Y itself, or 0/1 for the second of two classes, or for each of more than two against the rest."""
+        if self.task == "regression":
+            return [np.asarray(self.y, dtype=np.float64)]
+        n_classes = int(np.max(self.y)) + 1
+        return [(self.y == k).astype(np.float64) for k in (range(1, 2) if n_classes == 2 else range(n_classes))]
+
+    def standardised(self) -> FloatArray:
+        """Columns with mean 0 and variance 1, constant ones 0; shape (N, M), Fortran order."""
+        return np.asfortranarray(StandardScaler().fit_transform(np.asarray(self.X, dtype=np.float64)))
+
+
+class Method(Protocol):
+    """Chooses `size` columns; sorted positions.
+
+    A method that also knows how many to choose has an attribute `chooses_size = True`, and may be given None.
+    Same problem, size and generator state, same answer.
+    """
+
+    def __call__(self, problem: Problem, size: int | None, rng: np.random.Generator) -> IntArray:
+        """Positions of the chosen columns."""
+        ...
+
+
+def checked(problem: Problem) -> Problem:
+    """The problem as it is, if it makes sense."""
+    X, y = np.asarray(problem.X), np.asarray(problem.y)
+    if X.ndim != 2 or y.shape != X.shape[:1]:
+        raise ValueError(f"A problem needs X (N, M) and y (N,), got shapes {X.shape} and {y.shape}.")
+    if problem.task not in ("regression", "classification"):
+        raise ValueError(f'task must be "regression" or "classification", got {problem.task!r}.')
+    if problem.task == "classification":
+        codes = np.unique(y)
+        if len(codes) < 2 or not np.array_equal(codes, np.arange(len(codes))):
+            raise ValueError(
+                f"y must hold class codes 0, 1, …, all of them present, got {codes[:5].tolist()}; "
+                "numpy.unique(y, return_inverse=True) makes codes of labels."
+            )
+    if problem.phi is not None and np.shape(problem.phi)[:1] != X.shape[1:]:
+        raise ValueError(f"phi must have {X.shape[1]} rows, one per column of X, got shape {np.shape(problem.phi)}.")
+    return problem._replace(X=X, y=y)

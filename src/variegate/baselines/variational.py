@@ -1,0 +1,39 @@
+"""Our own method, and its three siblings with other priors and posteriors."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from ..dpp.sets import IntArray
+from ..estimators import DiverseClassifier, DiverseRegressor
+from .problem import Problem
+
+Law = Literal["dpp", "bernoulli"]
+
+
+@dataclass(frozen=True)
+class Variational:
+    """The best set of a variational posterior, hyperparameters learned; similarity from the columns unless given.
+
+    `polished`: exchanged on the target itself, as our estimators do. Otherwise it is q's own best set, as in the
+    paper; siblings that share a target would otherwise end in much the same set whatever their q. Given no size they
+    return the size of that set.
+    """
+
+    prior: Law
+    posterior: Law
+    polished: bool = False
+    chooses_size: ClassVar[bool] = True
+
+    def __call__(self, problem: Problem, size: int | None, rng: np.random.Generator) -> IntArray:
+        """Positions of the chosen columns."""
+        estimator = DiverseRegressor if problem.task == "regression" else DiverseClassifier
+        model = estimator(
+            similarity="columns" if problem.phi is None else problem.phi,
+            prior=self.prior,
+            posterior=self.posterior,
+            n_features_to_select=size,
+            random_state=rng,
+        ).fit(problem.X, problem.y)
+        return np.flatnonzero(model.support_) if self.polished else model.posterior_.map(size, polished=False)

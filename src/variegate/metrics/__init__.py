@@ -1,0 +1,24 @@
+"""How sets are judged: diversity, stability, accuracy, and whether a difference means anything."""
+
+from .accuracy import auc, log_loss, mse, r2
+from .diversity import Redundancy, communities_hit, log_det, mean_pairwise_distance, redundancy
+from .significance import holm, rank_sum, signed_rank
+from .stability import mean_jaccard, stability, stability_interval
+
+__all__ = [
+    "Redundancy",
+    "auc",
+    "communities_hit",
+    "holm",
+    "log_det",
+    "log_loss",
+    "mean_jaccard",
+    "mean_pairwise_distance",
+    "mse",
+    "r2",
+    "rank_sum",
+    "redundancy",
+    "signed_rank",
+    "stability",
+    "stability_interval",
+]

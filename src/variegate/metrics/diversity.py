@@ -1,0 +1,81 @@
+"""How different the features of a set are from each other."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.spatial.distance import pdist
+
+from ..dpp.sets import as_index_set
+from ..dpp.volume import Volume
+
+
+class Redundancy(NamedTuple):
+    """Correlations within a set, sign ignored."""
+
+    largest: float
+    mean: float
+
+
+def log_det(phi: npt.ArrayLike, S: npt.ArrayLike) -> float:
+    """Log det([ΦΦᵀ]_S): 0 for unit rows at right angles, −inf for linearly dependent ones.
+
+    `phi` (M, d) similarity features; S positions or a mask.  Paper: section 5, figures 2 and 3
+
+    >>> log_det([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]], [0, 2])  # doctest: +ELLIPSIS
+    -0.446...
+    """
+    rows = _matrix(phi, "phi")
+    rows = rows[as_index_set(S, len(rows))]
+    return Volume(rows).log_volume(np.arange(len(rows)))
+
+
+def mean_pairwise_distance(points: npt.ArrayLike, S: npt.ArrayLike) -> float:
+    """Mean Euclidean distance between the places of the features in S; nan for fewer than two.
+
+    `points` (M, p) coordinates of all features.  Paper: figure 3
+
+    >>> mean_pairwise_distance([[0, 0], [3, 4], [9, 9]], [0, 1])
+    5.0
+    """
+    places = _matrix(points, "points")
+    chosen = places[as_index_set(S, len(places))]
+    return float(pdist(chosen).mean()) if len(chosen) > 1 else np.nan
+
+
+def communities_hit(labels: npt.ArrayLike, S: npt.ArrayLike) -> int:
+    """Number of different labels in S; None and NaN are no community.
+
+    >>> communities_hit(["a", "a", "b", None], [0, 1, 3])
+    1
+    """
+    given = np.asarray(labels, dtype=object)
+    return int(pd.Series(given[as_index_set(S, len(given))], dtype=object).nunique(dropna=True))
+
+
+def redundancy(X: npt.ArrayLike, S: npt.ArrayLike) -> Redundancy:
+    """Largest and mean |r| over the pairs of columns in S; nan for fewer than two.
+
+    A constant column correlates with nothing.
+
+    >>> redundancy([[1.0, 2.0, 1.0], [2.0, 4.0, -1.0], [3.0, 6.0, 1.0]], [0, 1, 2]).largest
+    1.0
+    """
+    table = _matrix(X, "X")
+    columns = table[:, as_index_set(S, table.shape[1])]
+    if columns.shape[1] < 2:
+        return Redundancy(np.nan, np.nan)
+    centred = columns - columns.mean(axis=0)
+    centred[:, np.ptp(columns, axis=0) == 0] = 0.0  # the mean of equal numbers may miss them by a rounding error
+    norms = np.linalg.norm(centred, axis=0)
+    units = centred / np.where(norms > 0, norms, 1.0)
+    r = np.clip(np.abs(units.T @ units)[np.triu_indices(columns.shape[1], k=1)], 0.0, 1.0)
+    return Redundancy(float(r.max()), float(r.mean()))
+
+
+def _matrix(given: Any, name: str) -> npt.NDArray[np.float64]:
+    found = np.asarray(given, dtype=np.float64)
+    if found.ndim != 2:
+        raise ValueError(f"{name} must have two dimensions, got shape {found.shape}.")
+    return found
