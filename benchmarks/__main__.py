@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
-NAMES = ["dpp", "inference", "similarity"]
+NAMES = ["dpp", "inference", "similarity", "selection"]
 PREFACE = "# Benchmarks\n\nPrinted by `make bench` (one part: `python -m benchmarks NAME`), latest run.\n"
 
 
