@@ -183,7 +183,7 @@ def main() -> str:
             "## Selection against the peers",
             versions("scikit-learn", "skglm", "abess"),
             f"N=500, M=2000, blocks of 10 with r=0.95, 20 true in 20 blocks, 5,000 test rows, {SEEDS} data sets; "
-            "refitted by least squares. Ours is one fit for both sizes; log det: of the correlations in the test rows.",
+            "refitted by least squares. Ours: one fit for both sizes. log det: of the correlations in the test rows.",
             shown(linear, "R²"),
             "The same with two classes, refitted by logistic regression with a weak ridge; OMP on 0/1.",
             shown(logistic, "AUC"),

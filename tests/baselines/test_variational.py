@@ -25,11 +25,11 @@ def test_four_of_them():
 
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("method", VARIATIONAL)
-def test_exactly_k(method, seed):
-    for task in ("regression", "classification"):
-        S = select(method, problem(seed, task), 3, np.random.default_rng(0))
-        assert len(S) == 3
-        np.testing.assert_array_equal(S, np.unique(S))
+def test_exactly_k(method, seed):  # five of either task: a fit takes a second
+    task = "regression" if seed % 2 else "classification"
+    S = select(method, problem(seed, task), 3, np.random.default_rng(0))
+    assert len(S) == 3
+    np.testing.assert_array_equal(S, np.unique(S))
 
 
 @pytest.mark.parametrize("method", VARIATIONAL)
@@ -58,7 +58,7 @@ def test_similarity_comes_from_the_problem():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 6))
     y = 2 * X[:, 0] + 2 * X[:, 1] + 0.2 * X[:, 2] + rng.normal(size=80)
-    phi = vg.similarity.from_groups([0, 0, 1, 2, 3, 4], within=1 - 1e-12)
+    phi = np.eye(5)[[0, 0, 1, 2, 3, 4]]  # a prior of exactly zero, which no evidence outweighs
     free = select("variegate", Problem(X, y, "regression"), 2, np.random.default_rng(0))
     told = select("variegate", Problem(X, y, "regression", phi), 2, np.random.default_rng(0))
     np.testing.assert_array_equal(free, [0, 1])
