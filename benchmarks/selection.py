@@ -81,7 +81,8 @@ def one_seed(task: str, seed: int) -> dict[str, dict[str, float]]:
     for name, method in peers(task).items():
         start = time.process_time()
         S = select(method, problem, SIZE, np.random.default_rng(seed))
-        found[name] = judged(data, task, S) | {"s": time.process_time() - start}
+        seconds = time.process_time() - start
+        found[name] = judged(data, task, S) | {"s": seconds}
     start = time.process_time()
     sets = ours(problem, seed)
     seconds = time.process_time() - start
