@@ -151,12 +151,13 @@ class _Search:
             others = 0
         self._learn(start)
         reached = [self.points[-1]]
-        for theta in later_starts(self.target, self.mode, others, self.rng) if others else []:
-            reached.append(self._fixed_point(theta, to_beat=level(self.points[-1])))
-            self.points.append(max(reached, key=level))
         # where features are few stage B is cheap, and every start worth trying
         few = self.target.n_features <= FEW_FEATURES and not self.target.sets_are_dear
-        best = max(level(point) for point in reached) - (HOPELESS if few else 0.0)
+        margin = HOPELESS if few else 0.0
+        for theta in later_starts(self.target, self.mode, others, self.rng) if others else []:
+            reached.append(self._fixed_point(theta, to_beat=level(self.points[-1]) - margin))
+            self.points.append(max(reached, key=level))
+        best = max(level(point) for point in reached) - margin
         close = sorted((p for p in reached if level(p) >= best - 3 * error(p)), key=level, reverse=True)
         self._refine(distinct(close)[: 4 if few else 2])
 
@@ -230,7 +231,7 @@ class _Search:
     def _learn(self, theta: Float64Array) -> None:
         """Stage A and empirical Bayes in turn, until the hyperparameters stay where they are."""
         for left in reversed(range(ROUNDS)):
-            point = self._fixed_point(theta, max_iter=3)
+            point = self._fixed_point(theta, max_iter=5)
             self.points.append(point)
             theta = point.theta
             # the last point belongs to the last target, so that later starts are compared with it under the same

@@ -7,12 +7,12 @@ from scipy import linalg
 
 from ..dpp import IndependentSets, LowRankDPP, SetDistribution
 from ..dpp.sets import IntArray
+from .statistics import UNDECIDED
 from .target import Float64Array, Target
 
 LEFT_OUT = 0.01  # expected number of features left out of a draw
 ALWAYS = 256  # this many features are always in
 TOGETHER = 512  # at most this many features share a step of the natural gradient
-UNDECIDED = 1e-3  # p(1 − p) above this
 RIDGE = 0.05  # share of the diagonal added to F, against directions in which q hardly varies
 
 

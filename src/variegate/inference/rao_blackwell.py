@@ -18,7 +18,10 @@ from .target import Float64Array, Target
 DAMPING = 0.7
 LEAST = 0.1  # of a step of nothing but noise, as it seems; averaging takes care of it
 # so many steps of stage B must promise nothing: WORK // M, within these bounds; they are cheap where features are few
-FEWEST_STEPS, MOST_STEPS, WORK = 2, 16, 1600
+FEWEST_STEPS, MOST_STEPS, WORK = 3, 16, 1600
+STRICT = (
+    0.25  # F overstates how curved the ELBO is along ridges, so that stage B may have more to gain than it promises
+)
 FEW_FEATURES = 256
 TRIAL = 4  # iterations that a start has to show itself
 HOPELESS = 10.0  # nats: a start that stays this far below the best is given up
@@ -189,7 +192,7 @@ def natural_gradient(
         seen = True
         trace.append(elbo_of(target, proposal, found.h))
         inclusion = found.inclusion
-        step = joint_step(found.gradients, proposal.natural_direction(found.gradients, inclusion))
+        step = joint_step(found.gradients, proposal.natural_direction(found.gradients, inclusion), inclusion)
         steps.append(step)
         bearable = tol * undecided(inclusion)
         move = DAMPING * length(step, bearable / (1 + iteration / 5)) * step.direction
@@ -197,7 +200,8 @@ def natural_gradient(
         path.append(theta)
         if callback is not None:
             callback(Progress("natural gradient", iteration + 1, trace[-1][0], proposal.expected_size, theta))
-        if converged := settled(steps[-enough:], enough, bearable) or plateau(trace, tol, 4 * enough):
+        converged = settled(steps[-enough:], enough, STRICT * bearable) or plateau(trace, tol, min(4 * enough, 24))
+        if converged:
             break
     elbo, error = np.array(trace).T
     averaged = np.mean(path[len(path) // 2 :], axis=0)

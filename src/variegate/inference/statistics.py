@@ -17,6 +17,7 @@ from .correction import GainCorrection
 from .target import Batch, Float64Array, Target
 
 REPLACED = 4  # members of a set that are replaced in turn, for a fixed size
+UNDECIDED = 1e-3  # p(1 − p) above this
 LIMIT = 1e3  # a log-odds beyond this is certainty
 
 
@@ -61,11 +62,16 @@ def average_step(w: Float64Array, change: Float64Array) -> Step:
     return Step(step, float(weight @ np.square(step)), float(error.sum()) / max(len(w) - 1, 1))
 
 
-def joint_step(gradients: Float64Array, directions: Float64Array) -> Step:
-    """The step of the average gradient, where directions (n, M) are F⁻¹ times the gradients (n, M)."""
+def joint_step(gradients: Float64Array, directions: Float64Array, inclusion: Float64Array) -> Step:
+    """The step of the average gradient, where directions (n, M) are F⁻¹ times the gradients (n, M).
+
+    It is judged by the features that q is undecided about: the noise of one that is surely in, divided by a variance
+    of nearly nothing, would drown all others.
+    """
     direction = directions.mean(axis=0)
-    squared = float(gradients.mean(axis=0) @ direction)
-    each = float(np.einsum("nm,nm->", gradients, directions)) / len(gradients)
+    judged = inclusion * (1 - inclusion) > UNDECIDED
+    squared = float(gradients.mean(axis=0)[judged] @ direction[judged])
+    each = float(np.einsum("nm,nm,m->", gradients, directions, judged.astype(float))) / len(gradients)
     return Step(direction, squared, max(each - squared, 0.0) / max(len(gradients) - 1, 1))
 
 
@@ -122,15 +128,17 @@ def fixed_size_statistics(
 
     E[γ_m h] = k E[q(m|T) h(T ∪ m)], where T is S without a random member and q(m|T) ∝ e^{θ_m} s_m(T).
     """
-    rests = [np.delete(S, j) for S in sets for j in rng.permutation(len(S))[:REPLACED]]
+    k, replaced = len(sets[0]), min(len(sets[0]), REPLACED)
+    rests = [np.delete(S, j) for S in sets for j in rng.permutation(k)[:replaced]]
     batch = target.evaluate(rests)
     h_rest, change = log_ratio(target, theta, batch)
     log_q = np.where(batch.members, -np.inf, theta + (batch.volume_gains if target.family_has_volume else 0.0))
     q = np.exp(log_q - logsumexp(log_q, axis=1, keepdims=True))
     mean_change = (q * change).sum(axis=1)
     h = h_rest + mean_change
-    k = len(sets[0])
     gradients = k * (q * (h_rest[:, None] + change - h.mean()))
+    # the rests of one set are alike, so that only whole sets tell how large the noise is
+    gradients = gradients.reshape(len(sets), replaced, -1).mean(axis=1)
     step = average_step(k * q, change - mean_change[:, None])
     return Statistics(step, gradients, np.minimum(k * q.mean(axis=0), 1.0), h)
 
