@@ -216,7 +216,10 @@ class _Search:
         usual = self._affordable(64)
         # each set informs all features, and costs time and memory for each of them
         scaled = usual * 2000 / max(self.target.n_features, 1)
-        return self.settings.n_sets or int(np.clip(scaled, 16, 64 if self.target.sets_are_dear else 256))
+        most = 64 if self.target.sets_are_dear else 256
+        if self.target.size is not None and self.target.sets_recur and self.target.exact_gains:
+            most = 1024  # a set of fixed size says less of the others
+        return self.settings.n_sets or int(np.clip(scaled, 16, most))
 
     def _affordable(self, n: int) -> int:
         """N sets, or half as many: expectation propagation is dear."""

@@ -140,7 +140,9 @@ def fixed_size_statistics(
     # the rests of one set are alike, so that only whole sets tell how large the noise is
     gradients = gradients.reshape(len(sets), replaced, -1).mean(axis=1)
     step = average_step(k * q, change - mean_change[:, None])
-    return Statistics(step, gradients, np.minimum(k * q.mean(axis=0), 1.0), h)
+    return Statistics(
+        step, gradients, np.minimum(k * q.mean(axis=0), 1.0), h.reshape(len(sets), replaced).mean(axis=1)
+    )
 
 
 def plain_statistics(target: Target, theta: Float64Array, sets: Sequence[IntArray]) -> Statistics:

@@ -143,8 +143,13 @@ class Target:
 
     @property
     def sets_are_dear(self) -> bool:
-        """Whether each new set costs a run of expectation propagation, and there are too many to meet one again."""
-        return not self.exact_gains and self.n_features > FEW_ENOUGH_TO_MEET_AGAIN
+        """Whether each new set costs a run of expectation propagation, and is hardly met again."""
+        return not self.exact_gains and not self.sets_recur
+
+    @property
+    def sets_recur(self) -> bool:
+        """Whether there are so few sets that most draws are of sets whose evaluation is remembered."""
+        return self.n_features <= FEW_ENOUGH_TO_MEET_AGAIN
 
     def distribution(self, theta: Float64Array) -> SetDistribution:
         """q_θ."""
