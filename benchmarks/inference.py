@@ -136,20 +136,22 @@ def at_work() -> str:
     """Seconds per fit at the size of a gene experiment."""
     rows = []
     for task in ("regression", "classification"):
-        times, found = [], None
+        times, cpu, found = [], [], None
         for seed in range(3):
             data = vg.datasets.make_blocks(**LARGE, task=task, rng=seed)
             likelihood = vg.Gaussian(data.X, data.y) if task == "regression" else vg.Logistic(data.X, data.y)
             phi = columns(data.X, rank=300)
-            start = time.perf_counter()
+            start, used = time.perf_counter(), time.process_time()
             target = vg.Target(likelihood, vg.dpp_prior(phi, expected_size=20))
             found = vg.fit(target, np.random.default_rng(seed))
             times.append(time.perf_counter() - start)
-        rows.append([task, f"{np.median(times):.1f}", f"{min(times):.1f} to {max(times):.1f}", found.n_iter])
+            cpu.append(time.process_time() - used)
+        seconds = [f"{np.median(times):.1f}", f"{np.median(cpu):.1f}", f"{min(cpu):.1f} to {max(cpu):.1f}"]
+        rows.append([task, *seconds, found.n_iter])
     return "\n\n".join(
         [
             "N=500, M=2000, d=300, blocks of 10 with r=0.95, 20 true; four starts, all learned; three data sets.",
-            table(["likelihood", "median s", "range", "iterations"], rows),
+            table(["likelihood", "median s", "median s of CPU", "range", "iterations of the last"], rows),
         ]
     )
 

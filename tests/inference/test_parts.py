@@ -11,7 +11,14 @@ from variegate.inference.hyperparameters import learn_size, learn_slab_precision
 from variegate.inference.importance import fit_pareto, smooth
 from variegate.inference.local_search import grow, polish
 from variegate.inference.proposal import propose
-from variegate.inference.statistics import fixed_size_statistics, free_statistics, plain_statistics
+from variegate.inference.statistics import (
+    Step,
+    average_step,
+    fixed_size_statistics,
+    free_statistics,
+    joint_step,
+    plain_statistics,
+)
 from variegate.likelihoods import Gaussian
 from variegate.priors import bernoulli_prior, dpp_prior, inclusion_log_odds
 
@@ -105,6 +112,40 @@ class TestStatistics:
         np.testing.assert_allclose(found.gradients.mean(axis=0), want, atol=0.06 * np.abs(want).max())
         inclusion = target.distribution(theta).inclusion_prob_fixed_size(3)
         np.testing.assert_allclose(found.inclusion, inclusion, atol=0.02)
+
+
+class TestSteps:
+    """What a step promises and how far it can be trusted, from known gradients and known noise."""
+
+    def test_noise_is_taken_off_what_a_step_promises(self):
+        rng = np.random.default_rng(0)
+        truth, F = np.array([0.1, -0.05, 0.0]), np.array([0.25, 0.2, 0.1])
+        found = []
+        for _ in range(2000):
+            gradients = truth + 0.3 * rng.normal(size=(20, 3))
+            found.append(joint_step(gradients, gradients / F, np.full(3, 0.5)))
+        promised = 0.5 * np.mean([step.squared - step.noise for step in found])
+        assert promised == pytest.approx(0.5 * (truth**2 / F).sum(), rel=0.1)
+        # without the correction noise alone would pass for a promise several times as large
+        assert 0.5 * np.mean([step.squared for step in found]) > 2 * promised
+
+    def test_averages_of_one_feature_at_a_time(self):
+        rng = np.random.default_rng(1)
+        w, truth = np.array([0.25, 0.05]), np.array([0.2, -0.3])
+        found = [average_step(np.tile(w, (16, 1)), truth + rng.normal(size=(16, 2))) for _ in range(2000)]
+        np.testing.assert_allclose(np.mean([step.direction for step in found], axis=0), truth, atol=0.02)
+        assert np.mean([step.squared - step.noise for step in found]) == pytest.approx(w @ truth**2, rel=0.15)
+
+    def test_trust_is_the_share_that_is_not_noise(self):
+        assert Step(np.zeros(1), squared=4.0, noise=1.0).trust == 0.75
+        assert Step(np.zeros(1), squared=4.0, noise=5.0).trust == 0.0
+        assert Step(np.zeros(1), squared=0.0, noise=0.0).trust == 1.0
+
+    def test_a_feature_that_is_surely_in_does_not_drown_the_others(self):
+        gradients = np.random.default_rng(2).normal(size=(50, 2))
+        alone = joint_step(gradients[:, :1], gradients[:, :1] / 0.25, np.array([0.5]))
+        both = joint_step(gradients, gradients / [0.25, 1e-10], np.array([0.5, 1 - 1e-10]))
+        assert (both.squared, both.noise) == pytest.approx((alone.squared, alone.noise))
 
 
 class TestProposal:
