@@ -1,5 +1,7 @@
 """What a fit returns, against enumeration of q and of the target."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -57,9 +59,18 @@ def test_sets_after_conditioning_keep_to_it(posterior):
     assert np.isfinite(given.diagnostics().elbo)
 
 
+def redrawn_corrections(posterior):
+    for seed in range(12):
+        sets = posterior.sample(400, seed)
+        log_ratios = np.array([posterior.target.log_joint(S) - posterior.log_prob(S) for S in sets])
+        found = replace(posterior.fit, sets=sets, log_ratios=log_ratios)
+        yield Posterior(found, NAMES).inclusion_prob(corrected=True)
+
+
 def test_corrected_inclusion_is_closer_to_the_posterior(posterior, exact):
     error = np.abs(posterior.inclusion_prob() - exact.inclusion).max()
-    corrected = np.abs(posterior.inclusion_prob(corrected=True) - exact.inclusion).max()
+    # importance weights are a matter of luck where q is poor (mean field: 0.03 to 0.22 by the seed): twelve redraws
+    corrected = np.mean([np.abs(p - exact.inclusion).max() for p in redrawn_corrections(posterior)])
     if posterior.target.size is None:
         assert corrected < max(0.6 * error, 0.04)
     else:  # no conditionals to average: a feature that q never draws stays at zero
