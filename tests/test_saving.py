@@ -73,8 +73,11 @@ def assert_same(model, other):
     np.testing.assert_allclose(getattr(other, predict)(table), getattr(model, predict)(table), atol=1e-10)
     assert other.get_feature_names_out().tolist() == model.get_feature_names_out().tolist()
     one, two = model.posterior_, other.posterior_
-    # EP starts from the sets before: its evidence is the same to its tolerance
-    np.testing.assert_allclose(np.array(two.diagnostics(), float), np.array(one.diagnostics(), float), atol=1e-5)
+    *first, overlooked = one.diagnostics()
+    *second, found = two.diagnostics()
+    np.testing.assert_allclose(np.array(second, float), np.array(first, float), rtol=1e-9)
+    # EP's evidence of sets that are new to it: right to 1e-4 near separation, wherever it starts from
+    assert found == pytest.approx(overlooked, abs=1e-3)
     free = one.condition(include=[0], exclude=[2])
     np.testing.assert_allclose(two.condition(include=[0], exclude=[2]).inclusion_prob(), free.inclusion_prob())
     assert [S.tolist() for S in one.sample(5, 1)] == [S.tolist() for S in two.sample(5, 1)]
