@@ -4,6 +4,7 @@ import time
 from dataclasses import replace
 
 import numpy as np
+from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
 import variegate as vg
@@ -97,7 +98,7 @@ def against_algorithm_1() -> str:
 
 
 def against_the_exact_sampler() -> str:
-    """Errors of inclusion probabilities against a long exact chain, before and after the importance correction."""
+    """Errors of inclusion probabilities against a long exact chain, before and after the correction."""
     data = vg.datasets.make_blocks(**BLOCKS, rng=1)
     likelihood, phi = vg.Gaussian(data.X, data.y), columns(data.X)
     prior = vg.bernoulli_prior(200, expected_size=8)
@@ -118,6 +119,8 @@ def against_the_exact_sampler() -> str:
         name = "mean field" if family == "bernoulli" else "bernoulli/dpp"
         k = f"{posterior.diagnostics().pareto_k:.2f}"
         rows.append([name, *errors(posterior.inclusion_prob(), truth), k])
+        weighted = posterior.importance.weights @ expit(target.log_odds(target.evaluate(posterior.fit.sets)))
+        rows.append([f"{name}, importance weights alone", *errors(weighted, truth), k])
         rows.append([f"{name}, corrected", *errors(posterior.inclusion_prob(corrected=True), truth), k])
     return "\n\n".join(
         [

@@ -60,7 +60,7 @@ def test_sets_after_conditioning_keep_to_it(posterior):
 
 
 def redrawn_corrections(posterior):
-    for seed in range(12):
+    for seed in range(4):
         sets = posterior.sample(400, seed)
         log_ratios = np.array([posterior.target.log_joint(S) - posterior.log_prob(S) for S in sets])
         found = replace(posterior.fit, sets=sets, log_ratios=log_ratios)
@@ -69,12 +69,8 @@ def redrawn_corrections(posterior):
 
 def test_corrected_inclusion_is_closer_to_the_posterior(posterior, exact):
     error = np.abs(posterior.inclusion_prob() - exact.inclusion).max()
-    # importance weights are a matter of luck where q is poor (mean field: 0.03 to 0.22 by the seed): twelve redraws
-    corrected = np.mean([np.abs(p - exact.inclusion).max() for p in redrawn_corrections(posterior)])
-    if posterior.target.size is None:
-        assert corrected < max(0.6 * error, 0.04)
-    else:  # no conditionals to average: a feature that q never draws stays at zero
-        assert corrected < error + 0.02
+    corrected = max(np.abs(p - exact.inclusion).max() for p in redrawn_corrections(posterior))
+    assert corrected < max(0.5 * error, 0.05)  # 0.05: the noise of 400 sets
 
 
 def test_map_is_the_best_set_of_the_target(posterior, exact):

@@ -11,6 +11,7 @@ from scipy.special import expit
 from .dpp import SetDistribution
 from .dpp.sets import IntArray, as_count, as_size
 from .inference import Fit, Target
+from .inference.exchange import exchange
 from .inference.importance import ImportanceWeights, smooth
 from .inference.local_search import NOTHING, polish, swaps
 from .naming import find_positions
@@ -21,6 +22,8 @@ Features = npt.ArrayLike
 
 AVERAGED = 100  # sets in an averaged prediction
 CHECKED = 400  # sets behind the diagnostics of a conditioned posterior
+RELIABLE = 0.7  # importance weights with a larger k̂ are not
+EXCHANGES = 16  # rounds of the correction
 AS_GOOD = np.log(0.1)  # a set with a tenth of the probability of the best one counts as a rival of it
 OVERLOOKED = np.log(20.0)  # and q overlooks it if q makes it this much rarer than the target does
 
@@ -56,7 +59,7 @@ class Diagnostics(NamedTuple):
         found = []
         if not self.converged:
             found.append("The fit had not settled when it stopped: allow more iterations (max_iter).")
-        if self.pareto_k > 0.7:
+        if self.pareto_k > RELIABLE:
             found.append(
                 f"The posterior is harder than its approximation (Pareto k {self.pareto_k:.2f}, above 0.7): inclusion "
                 "probabilities are rough. The exact sampler, sample_posterior, gives a check."
@@ -143,8 +146,9 @@ class Posterior:
     def inclusion_prob(self, *, corrected: bool = False) -> Float64Array:
         """P(feature in set) for every column, shape (M,).
 
-        `corrected` reweights sets from q by target/q and averages each feature's conditional probability under the
-        target: closer to the true posterior, at the cost of Monte Carlo noise. Needs flip gains of the likelihood.
+        `corrected` goes from sets of q towards sets of the posterior, see `corrected_sets`, and averages each feature's
+        conditional probability under the target: closer to the true posterior, at the cost of Monte Carlo noise.
+        Needs flip gains of the likelihood; O(M|S|²) a set and round.
         """
         if corrected:
             return self._corrected_inclusion()
@@ -155,14 +159,13 @@ class Posterior:
         return found
 
     def _corrected_inclusion(self) -> Float64Array:
-        sets, _ = self._draws
+        sets, weights = self.corrected_sets
         if self.target.size is None and self.target.has_gains and self.target.exact_gains:
-            average = self.importance.weights @ expit(self.target.log_odds(self.target.evaluate(sets)))
+            average = weights @ expit(self.target.log_odds(self.target.evaluate(sets)))
         else:  # conditionals are approximate, or do not keep the size
-            members = np.zeros((len(sets), self.n_features))
-            for row, S in zip(members, sets, strict=True):
-                row[S] = 1.0
-            average = self.importance.weights @ members
+            average = np.zeros(self.n_features)
+            for S, weight in zip(sets, weights, strict=True):
+                average[S] += weight
         average[self.included], average[self.excluded] = 1.0, 0.0
         return np.asarray(average)
 
@@ -271,9 +274,10 @@ class Posterior:
     # --- predictions ------------------------------------------------------------------------------------------
 
     def predict(self, X: npt.ArrayLike, *, covariates: Any = None, corrected: bool = False) -> PredictiveMixture:
-        """The predictive law of new rows X (n, M), averaged over sets from q; `corrected` weights them by target/q."""
-        sets = self._draws[0] if corrected else self._draws[0][:AVERAGED]
-        weights = self.importance.weights if corrected else np.full(len(sets), 1 / len(sets))
+        """The predictive law of new rows X (n, M), averaged over sets from q, or over `corrected_sets`."""
+        sets, weights = self.corrected_sets if corrected else (self._draws[0][:AVERAGED], None)
+        if weights is None:
+            weights = np.full(len(sets), 1 / len(sets))
         return average_predictions(self.target.likelihood, sets, weights, X, covariates)
 
     # --- trust ------------------------------------------------------------------------------------------------
@@ -290,6 +294,23 @@ class Posterior:
     def importance(self) -> ImportanceWeights:
         """Smoothed importance weights target/q of sets from q."""
         return smooth(self._draws[1])
+
+    @cached_property
+    def corrected_sets(self) -> tuple[list[IntArray], Float64Array]:
+        """Sets closer to the posterior's than those of q, and their weights (n,), summing to one.
+
+        The sets of q, weighted by target/q where these weights can be relied on (k̂ up to 0.7) and alike where not,
+        after rounds of exchanging one member at random by the target's own probabilities. Both lead to the posterior:
+        the weights with ever more sets, the exchanges with ever more rounds.
+        """
+        sets, _ = self._draws
+        weights = self.importance.weights if self.importance.pareto_k <= RELIABLE else np.full(len(sets), 1 / len(sets))
+        if not self.target.has_gains:
+            return sets, self.importance.weights
+        rng = np.random.default_rng(0)
+        for _ in range(EXCHANGES):
+            sets = exchange(self.target, sets, rng, self._settled())
+        return sets, weights
 
     def diagnostics(self) -> Diagnostics:
         """ELBO with its error, Pareto k̂ and effective size of the importance weights, and what was learned."""

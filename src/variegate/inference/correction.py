@@ -15,7 +15,8 @@ import numpy as np
 from ..dpp.sets import IntArray
 from .target import Batch, Float64Array, Target
 
-PAIRS = 32  # exact evaluations a batch
+PAIRS = 32  # exact evaluations a batch,
+PAIRS_OF_FEW = 1536  # or this many by the number of features: few features have few sets, most of them remembered
 MEMORY = 0.9  # weight of the past
 WORTHWHILE = 1e-3  # pairs with less variance than this under q do not matter
 
@@ -49,7 +50,7 @@ class GainCorrection:
         self.total *= MEMORY
         self.count *= MEMORY
         w = w.ravel()
-        n = min(PAIRS, int((w > WORTHWHILE).sum()))
+        n = min(max(PAIRS, PAIRS_OF_FEW // target.n_features), int((w > WORTHWHILE).sum()))
         if n == 0:
             return
         for pair in np.unique(rng.choice(len(w), size=n, p=w / w.sum())):
