@@ -72,33 +72,27 @@ def documented(estimator: Estimator) -> Estimator:
 def check_parameters(estimator: Any) -> None:
     """Refuse parameters that no data could make sense of; the engine checks its own."""
     for name in ("prior", "posterior"):
-        if getattr(estimator, name) not in ("dpp", "bernoulli"):
-            raise ValueError(f'{name} must be "dpp" or "bernoulli", got {getattr(estimator, name)!r}.')
+        value = getattr(estimator, name)
+        if not (isinstance(value, str) and value in ("dpp", "bernoulli")):
+            raise ValueError(f'{name} must be "dpp" or "bernoulli", got {value!r}.')
     for name, none in (("slab_precision", "auto"), ("expected_size", None)):
         value = getattr(estimator, name)
-        if value != none and not (is_number(value) and value > 0):
+        learned = value is None if none is None else isinstance(value, str) and value == none
+        if not (learned or (is_number(value) and value > 0)):
             raise ValueError(f"{name} must be {none!r} or a number above zero, got {value!r}.")
+    for name in ("fixed_size", "average"):
+        if not isinstance(getattr(estimator, name), bool | np.bool_):
+            raise ValueError(f"{name} must be True or False, got {getattr(estimator, name)!r}.")
     if estimator.fixed_size and estimator.n_features_to_select is None:
         raise ValueError("fixed_size=True needs to know the size: give n_features_to_select too.")
     if estimator.screen is not None and not (is_whole(estimator.screen) and estimator.screen >= 1):
         raise ValueError(f"screen must be None or a number of columns to keep, got {estimator.screen!r}.")
-
-
-def number_to_select(asked: Any, n_candidates: int) -> int | None:
-    """n_features_to_select as a number of candidates."""
-    if asked is None:
-        return None
-    if is_whole(asked):
-        size = int(asked)
-    elif is_number(asked) and 0 < asked <= 1:
-        size = max(int(asked * n_candidates), 1)
-    else:
-        raise ValueError(
-            f"n_features_to_select must be None, a whole number, or a share above 0 and at most 1, got {asked!r}."
-        )
-    if not 0 < size <= n_candidates:
-        raise ValueError(f"n_features_to_select must be between 1 and the {n_candidates} candidates, got {asked!r}.")
-    return size
+    if not (is_whole(estimator.n_starts) and estimator.n_starts >= 1):
+        raise ValueError(f"n_starts must be at least 1, a whole number, got {estimator.n_starts!r}.")
+    if estimator.max_iter is not None and not (is_whole(estimator.max_iter) and estimator.max_iter >= 1):
+        raise ValueError(f"max_iter must be None or a whole number, at least 1, got {estimator.max_iter!r}.")
+    if not (is_number(estimator.tol) and estimator.tol >= 0):
+        raise ValueError(f"tol must be a number, zero or above, got {estimator.tol!r}.")
 
 
 def is_number(value: Any) -> bool:
