@@ -183,7 +183,7 @@ def _two_classes(y: Array) -> Array:
 
 def _standardised(X: Array, w: Array) -> Array:
     """Return the columns centred and of unit norm under the weights; constant ones become zero."""
-    S = X.astype(np.float64)
+    S = X.astype(np.float64, order="C")  # numpy adds up by another order in another layout
     # to order one, before and after centring, so that sums and squares cannot under- or overflow
     np.ldexp(S, -np.frexp(np.abs(S).max(axis=0))[1], out=S)
     S -= (S * w[:, None]).sum(axis=0) / w.sum()

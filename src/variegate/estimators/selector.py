@@ -114,9 +114,9 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : (N, M) array, data frame or scipy.sparse table
-        y : (N,)
-        sample_weight : (N,) frequencies of the rows
+        X : (N, M) numbers: array, data frame or scipy.sparse table; no need to scale, constant columns are left out
+        y : (N,) numbers for the regressor, labels for the classifier
+        sample_weight : (N,) frequencies: a row of weight 2 counts as two such rows, one of weight 0 not at all
 
         Returns
         -------
@@ -269,7 +269,14 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return self.support_
 
     def path(self, sizes: Iterable[float]) -> dict[int, NDArray[np.bool_]]:
-        """The best set of each size, all from this fit: {size: mask (M,)}; sizes as in n_features_to_select."""
+        """The best set of each size, all from this fit: {size: mask (M,)}; sizes as in n_features_to_select.
+
+        >>> from variegate import DiverseRegressor
+        >>> X = np.random.default_rng(0).normal(size=(50, 4))
+        >>> model = DiverseRegressor(random_state=0).fit(X, X[:, 0] + 2 * X[:, 2])
+        >>> {size: np.flatnonzero(mask).tolist() for size, mask in model.path([1, 2]).items()}
+        {1: [2], 2: [0, 2]}
+        """
         check_is_fitted(self)
         if not isinstance(sizes, Iterable):
             raise ValueError(f"path takes several sizes, for instance path([2, 5, 10]); got {sizes!r}.")
