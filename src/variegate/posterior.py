@@ -13,6 +13,7 @@ from .dpp.sets import IntArray, as_count, as_size
 from .inference import Fit, Target
 from .inference.importance import ImportanceWeights, smooth
 from .inference.local_search import NOTHING, polish, swaps
+from .inference.threads import one_blas_thread
 from .naming import find_positions
 from .predictions import PredictiveMixture, average_predictions
 
@@ -154,6 +155,7 @@ class Posterior:
         found[self.included] = 1.0
         return found
 
+    @one_blas_thread
     def _corrected_inclusion(self) -> Float64Array:
         sets, _ = self._draws
         if self.target.size is None and self.target.has_gains and self.target.exact_gains:
@@ -206,6 +208,7 @@ class Posterior:
 
     # --- sets -------------------------------------------------------------------------------------------------
 
+    @one_blas_thread
     def map(self, size: int | None = None, *, polished: bool = True) -> IntArray:
         """The best set, of the given size if one is given: q's own, then exchanged on the target itself.
 
@@ -234,6 +237,7 @@ class Posterior:
         }
         return [max(values.values(), key=lambda pair: pair[0])[1]] if values else []
 
+    @one_blas_thread
     def alternatives(self, n: int = 5, *, size: int | None = None, different: float = 0.2) -> list[Alternative]:
         """Good sets that differ from each other, best first.
 
@@ -270,6 +274,7 @@ class Posterior:
 
     # --- predictions ------------------------------------------------------------------------------------------
 
+    @one_blas_thread
     def predict(self, X: npt.ArrayLike, *, covariates: Any = None, corrected: bool = False) -> PredictiveMixture:
         """The predictive law of new rows X (n, M), averaged over sets from q; `corrected` weights them by target/q."""
         sets = self._draws[0] if corrected else self._draws[0][:AVERAGED]
@@ -291,6 +296,7 @@ class Posterior:
         """Smoothed importance weights target/q of sets from q."""
         return smooth(self._draws[1])
 
+    @one_blas_thread
     def diagnostics(self) -> Diagnostics:
         """ELBO with its error, Pareto k̂ and effective size of the importance weights, and what was learned."""
         ratios = self._draws[1]

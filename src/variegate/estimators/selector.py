@@ -16,6 +16,7 @@ from ..design import Design
 from ..dpp import SetDistribution
 from ..dpp.sets import IntArray
 from ..inference import Fit, Settings, Target, fit
+from ..inference.threads import one_blas_thread
 from ..likelihoods import Grouped, SumLikelihood
 from ..likelihoods.checks import sample_weights, table
 from ..naming import find_positions
@@ -254,6 +255,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             )
         return self._select(S)
 
+    @one_blas_thread
     def _select(self, S: IntArray) -> Self:
         """Publish the chosen set of units."""
         self._map = S
@@ -268,6 +270,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return self.support_
 
+    @one_blas_thread
     def path(self, sizes: Iterable[float]) -> dict[int, NDArray[np.bool_]]:
         """The best set of each size, all from this fit: {size: mask (M,)}; sizes as in n_features_to_select.
 
@@ -300,6 +303,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def _predicting_sets(self) -> list[IntArray]:
         return self.posterior_.fit.sets[:AVERAGED] if self.average or not len(self._map) else [self._map]
 
+    @one_blas_thread
     def _laws(self, X: Any) -> list[PredictiveMixture]:
         """Predictive laws of new rows, averaged over sets, one for each part."""
         check_is_fitted(self)
