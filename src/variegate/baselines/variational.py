@@ -36,4 +36,6 @@ class Variational:
             n_features_to_select=size,
             random_state=rng,
         ).fit(problem.X, problem.y)
-        return np.flatnonzero(model.support_) if self.polished else model.posterior_.map(size, polished=False)
+        if self.polished:
+            return np.flatnonzero(model.support_)
+        return np.flatnonzero(model.as_support(model.posterior_.map(size, polished=False)))

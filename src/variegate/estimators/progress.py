@@ -1,5 +1,6 @@
 """A line on stderr that tells how the work goes."""
 
+import shutil
 import sys
 import time
 from types import TracebackType
@@ -40,7 +41,9 @@ class ProgressLine:
             self._write("" if self.redraws else "\n")
 
     def _write(self, end: str) -> None:
-        self.stream.write(f"\r\x1b[K{self.line}{end}" if self.redraws else f"{self.line}{end}")
+        # a line that wraps is not redrawn but repeated
+        shown = self.line[: shutil.get_terminal_size().columns - 1] if self.redraws else self.line
+        self.stream.write(f"\r\x1b[K{shown}{end}" if self.redraws else f"{shown}{end}")
         self.stream.flush()
         self.written = self.line
 
