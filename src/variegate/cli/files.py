@@ -1,0 +1,106 @@
+"""Outputs that are complete or not there: written beside their place, then moved."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from .messages import Failure, is_terminal
+
+
+@contextmanager
+def new_folder(out: Path, names: Collection[str], overwrite: bool) -> Iterator[Path]:
+    """Give a temporary folder beside `out`; what is in it at the end moves there, on any failure it vanishes.
+
+    `names` are all files that a run may write: those of an earlier run that this one has no part of are removed, and
+    other files in the folder stay as they are.
+    """
+    present = [name for name in names if (out / name).exists()]
+    if present or (out.is_dir() and any(out.iterdir())):
+        _allowed(f"The folder {out} is not empty", overwrite)
+    work = _temporary_folder(out)
+    try:
+        yield work
+        _move(work, out, names)
+    except OSError as error:
+        raise Failure(f"cannot write {out}: {error.strerror or error}; nothing was written") from error
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _temporary_folder(out: Path) -> Path:
+    """A folder on the same disk, so that moving is renaming."""
+    if out.exists() and not out.is_dir():
+        raise Failure(f"cannot write {out}: it is a file; give a folder")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out if out.is_dir() else out.parent))
+    except OSError as error:
+        raise Failure(f"cannot write {out}: {error.strerror or error}; choose another --out") from error
+
+
+def _move(work: Path, out: Path, names: Collection[str]) -> None:
+    made = sorted(path.name for path in work.iterdir())
+    if not out.exists():
+        os.chmod(work, 0o777 & ~_umask())
+        os.rename(work, out)
+        return
+    for name in made:
+        os.replace(work / name, out / name)
+    for name in set(names) - set(made):
+        (out / name).unlink(missing_ok=True)
+
+
+@contextmanager
+def new_file(path: Path, overwrite: bool) -> Iterator[Path]:
+    """Give a temporary file beside `path`, which replaces it at the end."""
+    if path.is_dir():
+        raise Failure(f"cannot write {path}: it is a folder; give a file")
+    if path.exists():
+        _allowed(f"The file {path} exists", overwrite)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        raise Failure(f"cannot write {path}: {error.strerror or error}") from error
+    os.close(handle)
+    try:
+        yield Path(name)
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, path)
+    except OSError as error:
+        raise Failure(f"cannot write {path}: {error.strerror or error}; nothing was written") from error
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def _allowed(what: str, overwrite: bool) -> None:
+    """Ask where somebody can answer."""
+    if overwrite:
+        return
+    if is_terminal() and is_terminal(sys.stdin):
+        click.confirm(f"{what}. Replace the results in it?", abort=True, err=True)
+        return
+    raise click.UsageError(f"{what}: give --overwrite to replace the results in it, or another --out")
+
+
+def fingerprint(path: str | Path) -> str:
+    """SHA-256 of a file's bytes, as "sha256:…"."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
