@@ -86,7 +86,8 @@ def _allowed(what: str, overwrite: bool) -> None:
     if overwrite:
         return
     if is_terminal() and is_terminal(sys.stdin):
-        click.confirm(f"{what}. Replace the results in it?", abort=True, err=True)
+        if not click.confirm(f"{what}. Replace the results in it?", err=True):
+            raise Failure("left as it was; nothing was written")
         return
     raise click.UsageError(f"{what}: give --overwrite to replace the results in it, or another --out")
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..data import Table, read_gene_sets, read_table
+from ..data import Table, read_gene_sets, read_network, read_table
 from ..data.frames import load
 from ..similarity import from_annotations, from_coordinates, from_groups, from_network
 from .messages import Failure
@@ -132,13 +132,20 @@ def outcome_task(y: Any, name: str, asked: str | None) -> tuple[str, str]:
 def read_similarity(options: Mapping[str, Any], features: tuple[str, ...]) -> tuple[Any, str]:
     """Φ of the features, or "columns", and a sentence about it."""
     if options["network"]:
-        phi = from_network(options["network"], features, rng=options["seed"])
-        return phi, f"similarity from the network {options['network']}"
+        return _from_network(options, features), f"similarity from the network {options['network']}"
     if options["coordinates"]:
         return _from_places(options, features), f"similarity from the coordinates in {options['coordinates']}"
     if options["groups"]:
         return _from_group_file(options["groups"], features), f"similarity from the groups in {options['groups']}"
     return "columns", "similarity from the correlations of the columns"
+
+
+def _from_network(options: Mapping[str, Any], features: tuple[str, ...]) -> Any:
+    network = read_network(options["network"])
+    try:
+        return from_network(network, features, rng=options["seed"])
+    except ValueError as error:
+        raise Failure(f"{options['network']}: {error}") from error
 
 
 def _from_places(options: Mapping[str, Any], features: tuple[str, ...]) -> Any:

@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads any more, so nothing to flush
         return FAILED
-    except (ValueError, OSError, ImportError, MemoryError, RuntimeError) as error:
+    except Exception as error:
         if os.environ.get("VARIEGATE_DEBUG"):
             raise
         fail(explained(error))

@@ -101,13 +101,15 @@ def as_options(text: str) -> str:
 
 
 def explained(error: BaseException) -> str:
-    """One line for an exception that is not a bug."""
+    """One line for an exception; what the library does not raise on purpose is a bug, and says how to see more."""
     if isinstance(error, OSError) and error.strerror:
         place = f"{error.filename}: " if error.filename else ""
         return f"{place}{error.strerror}"
     if isinstance(error, MemoryError):
         return "out of memory; --screen keeps fewer columns"
-    return as_options(str(error)) or type(error).__name__
+    if isinstance(error, ValueError | ImportError | RuntimeError) and str(error):
+        return as_options(str(error))
+    return f"{type(error).__name__}: {error}. This is a bug; VARIEGATE_DEBUG=1 shows where it happened"
 
 
 def is_terminal(stream: Any = None) -> bool:
