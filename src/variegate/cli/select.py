@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 import pandas as pd
+from threadpoolctl import threadpool_limits
 
 from ..baselines import METHODS
 from ..baselines.variational import Variational
@@ -100,7 +101,7 @@ def find_answer(options: Mapping[str, Any], clock: Clock) -> Answer:
             about["data"]["notes"].append(told)
             with clock.step("compare", told):
                 comparison = compared(options, data, similarity, model)
-        with clock.step("tables"):
+        with clock.step("tables"), threadpool_limits(1, user_api="blas"):  # many small matrices
             selection, alternatives = selection_table(model), alternatives_table(model, options["alternatives"])
     about |= {"seconds": clock.seconds, "steps": clock.steps, "warnings": heard}
     return Answer(model, selection, alternatives, comparison, about)
