@@ -58,6 +58,15 @@ def test_columns_are_found_by_name_whatever_else_there_is(run, fitted):
     np.testing.assert_allclose(csv(ran.out)["prediction"], fitted.predict(frame[list("abcdef")]), rtol=1e-9)
 
 
+def test_the_outcome_may_stand_in_the_first_column(run, folder):
+    frame = data().drop(columns=["sample", "y"])
+    frame[["kind", *"abcdef"]].to_csv("first.csv", index=False)
+    assert run("select", "first.csv", "--outcome", "kind", *QUICK, "--out", "found").code == 0
+    ran = run("predict", "found/model.vg", "first.csv")
+    assert ran.code == 0, ran.err
+    assert len(csv(ran.out)) == 60
+
+
 def test_only_used_columns_are_needed(run, folder):
     rng = np.random.default_rng(0)
     frame = data().drop(columns="kind").join(pd.DataFrame(rng.normal(size=(60, 30))).add_prefix("noise"))

@@ -173,3 +173,20 @@ def test_hostile_names(run, folder):
     ran = run("select", "hostile.csv", "--outcome", "y", *QUICK)
     assert ran.code == 0, ran.err
     assert set(pd.read_csv("variegate-out/selection.csv")["feature"]) == set(names)
+
+
+def test_an_answer_survives_a_comparison_that_cannot_be(run, folder):
+    frame = data().drop(columns="y")
+    frame["kind"] = ["rare", "rare", *["usual"] * 58]
+    frame.to_csv("rare.csv", index=False)
+    ran = run("select", "rare.csv", "--outcome", "kind", *QUICK, "--compare", "omp")
+    assert ran.code == 0, ran.err
+    assert "warning: There is no comparison: 2 rows of class 'rare' are too few" in ran.err
+    assert not (folder / "variegate-out/comparison.csv").exists()
+
+
+def test_folders_above_are_made_and_unmade(run, folder):
+    assert run(*SELECT, "--out", "x/y/z", "--always-include", "zz").code == 1
+    assert not (folder / "x").exists()
+    assert run(*SELECT, "--out", "x/y/z").code == 0
+    assert (folder / "x/y/z/selection.csv").is_file()

@@ -14,7 +14,7 @@ from sklearn.datasets import load_breast_cancer
 
 from ..baselines import Problem
 from ..baselines import select as select_by
-from .files import new_folder
+from .files import new_folder, writing
 from .messages import say
 from .select import FILES, Answer, Clock, find_answer, write_answer
 from .show import show_table
@@ -34,11 +34,13 @@ def run_demo(options: Mapping[str, Any]) -> None:
     others = "lasso,omp" if find_spec("skglm") else "omp,forward_score"
     command = ["--outcome", "diagnosis", "--size", str(SIZE), "--compare", others]
     with new_folder(out, (*FILES, TABLE), options["overwrite"]) as folder:
-        write_table(folder / TABLE)
+        with writing(out):
+            write_table(folder / TABLE)
         with select.make_context("select", [str(folder / TABLE), *command]) as ctx:
             answer = find_answer({**ctx.params, "out": str(out), "quiet": quiet}, clock)
         _as_if_in_place(answer, out, command)
-        write_answer(folder, answer, clock)
+        with writing(out):
+            write_answer(folder, answer, clock)
     tell(answer, others.split(","), out / TABLE)
     say(f"done in {clock.seconds:.0f} s", quiet)
     click.echo(f"\nOpen this page in a browser: {(out / 'report.html').resolve()}")

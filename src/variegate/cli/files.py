@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import click
@@ -26,25 +26,33 @@ def new_folder(out: Path, names: Collection[str], overwrite: bool) -> Iterator[P
     present = [name for name in names if (out / name).exists()]
     if present or (out.is_dir() and any(out.iterdir())):
         _allowed(f"The folder {out} is not empty", overwrite)
-    work = _temporary_folder(out)
-    try:
-        yield work
-        _move(work, out, names)
-    except OSError as error:
-        raise Failure(f"cannot write {out}: {error.strerror or error}; nothing was written") from error
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-
-
-def _temporary_folder(out: Path) -> Path:
-    """A folder on the same disk, so that moving is renaming."""
     if out.exists() and not out.is_dir():
         raise Failure(f"cannot write {out}: it is a file; give a folder")
+    missing = [parent for parent in out.parents if not parent.exists()]
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        return Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out if out.is_dir() else out.parent))
+        with writing(out):
+            out.parent.mkdir(parents=True, exist_ok=True)
+            # on the same disk, so that moving is renaming
+            work = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out if out.is_dir() else out.parent))
+        try:
+            yield work
+            with writing(out):
+                _move(work, out, names)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+    finally:
+        for parent in missing if not out.exists() else ():
+            with suppress(OSError):
+                parent.rmdir()
+
+
+@contextmanager
+def writing(out: Path) -> Iterator[None]:
+    """Tell of a full disk or a place that cannot be written in one line."""
+    try:
+        yield
     except OSError as error:
-        raise Failure(f"cannot write {out}: {error.strerror or error}; choose another --out") from error
+        raise Failure(f"cannot write {out}: {error.strerror or error}; nothing was written") from error
 
 
 def _move(work: Path, out: Path, names: Collection[str]) -> None:
@@ -66,19 +74,15 @@ def new_file(path: Path, overwrite: bool) -> Iterator[Path]:
         raise Failure(f"cannot write {path}: it is a folder; give a file")
     if path.exists():
         _allowed(f"The file {path} exists", overwrite)
-    try:
+    with writing(path):
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    except OSError as error:
-        raise Failure(f"cannot write {path}: {error.strerror or error}") from error
-    os.close(handle)
-    try:
-        yield Path(name)
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, path)
-    except OSError as error:
-        raise Failure(f"cannot write {path}: {error.strerror or error}; nothing was written") from error
-    finally:
-        Path(name).unlink(missing_ok=True)
+        os.close(handle)
+        try:
+            yield Path(name)
+            os.chmod(name, 0o666 & ~_umask())
+            os.replace(name, path)
+        finally:
+            Path(name).unlink(missing_ok=True)
 
 
 def _allowed(what: str, overwrite: bool) -> None:

@@ -89,7 +89,8 @@ def _aligned(model: Any, table: Table) -> pd.DataFrame:
             f"the table lacks {len(missing)} of the {used.sum()} columns that the model uses, for instance "
             f"{missing[0]!r}; it has {', '.join(table.features[:5])}, …"
         )
-    new = [f for f, g in zip(table.features, table.groups, strict=True) if g is not None and f not in names]
+    known = {name.partition("=")[0] for name in names if "=" in name}
+    new = [f for f, g in zip(table.features, table.groups, strict=True) if g in known and f not in names]
     if new:
         raise Failure(f"the model has never seen the category {new[0]!r}; leave those samples out")
     X = np.zeros((len(table.samples), len(names)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,9 +21,9 @@ from ..comparison import Comparison, compare
 from ..estimators import DiverseClassifier, DiverseRegressor
 from ..saving import save
 from ..tables import alternatives_table, selection_table
-from .files import new_folder
+from .files import new_folder, writing
 from .inputs import Input, read_input, read_similarity
-from .messages import heard_warnings, is_terminal, say
+from .messages import as_options, heard_warnings, is_terminal, say
 from .record import as_json, earlier_hash, run_record
 from .show import show_selection
 
@@ -71,7 +72,7 @@ def run_select(options: Mapping[str, Any]) -> Answer:
     clock = Clock(quiet)
     with new_folder(out, FILES, options["overwrite"]) as folder:
         answer = find_answer(options, clock)
-        with clock.step("write", "writing tables, model and report"):
+        with clock.step("write", "writing tables, model and report"), writing(out):
             write_answer(folder, answer, clock)
     say(f"done in {clock.seconds:.0f} s; open {out / 'report.html'}", quiet)
     show_selection(answer, out, options["as_json"])
@@ -82,7 +83,7 @@ def find_answer(options: Mapping[str, Any], clock: Clock) -> Answer:
     """Read, fit and compare; nothing is written yet."""
     quiet = options["quiet"]
     with heard_warnings(quiet) as heard:
-        with clock.step("read"):
+        with clock.step("read", f"reading {options['table']}"):
             data = read_input(options)
             about = run_record("select", options, data)
         for note in data.notes:
@@ -103,6 +104,7 @@ def find_answer(options: Mapping[str, Any], clock: Clock) -> Answer:
                 comparison = compared(options, data, similarity, model)
         with clock.step("tables"), threadpool_limits(1, user_api="blas"):  # many small matrices
             selection, alternatives = selection_table(model), alternatives_table(model, options["alternatives"])
+            about["diagnostics"] = diagnosed(model, quiet)
     about |= {"seconds": clock.seconds, "steps": clock.steps, "warnings": heard}
     return Answer(model, selection, alternatives, comparison, about)
 
@@ -132,11 +134,27 @@ def fitted(options: Mapping[str, Any], data: Input, similarity: Any) -> Any:
     ).fit(data.X, data.y)
     if model.posterior_.fit.interrupted:
         raise KeyboardInterrupt
-    return model
+    return model.set_params(verbose=0)  # who watched the fit is no part of the model
 
 
-def compared(options: Mapping[str, Any], data: Input, similarity: Any, model: Any) -> Comparison:
-    """Ours and other methods on the same splits, all with as many features as were selected."""
+def diagnosed(model: Any, quiet: bool) -> dict[str, Any]:
+    """How far to trust the fit; what a reader should know is said."""
+    found = model.posterior_.diagnostics()
+    for message in found.messages():
+        say(f"note: {as_options(message)}", quiet)
+    return {**found._asdict(), "messages": found.messages()}
+
+
+def compared(options: Mapping[str, Any], data: Input, similarity: Any, model: Any) -> Comparison | None:
+    """Ours and other methods on the same splits, all with as many features as were selected; None where none works."""
+    try:
+        return _compared(options, data, similarity, model)
+    except ValueError as error:  # too few rows of a class, say: no reason to lose the answer
+        warnings.warn(f"There is no comparison: {error}", stacklevel=2)
+        return None
+
+
+def _compared(options: Mapping[str, Any], data: Input, similarity: Any, model: Any) -> Comparison:
     others = [name for name in options["compare"] if name != "variegate"]
     return compare(
         {"variegate": QUICK, **{name: METHODS[name] for name in others}},

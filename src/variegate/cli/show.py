@@ -25,12 +25,11 @@ def show_selection(answer: Any, out: Path, json: bool) -> None:
 
 def selection_summary(answer: Any, chosen: pd.DataFrame, out: Path) -> dict[str, Any]:
     """What `--json` prints: the selection, where the files are, and how far to trust it."""
-    diagnostics = answer.model.posterior_.diagnostics()
     return {
         "selected": chosen.drop(columns="selected").to_dict("records"),
         "alternatives": answer.alternatives.to_dict("records"),
         "comparison": None if answer.comparison is None else comparison_summary(answer.comparison),
-        "diagnostics": {**diagnostics._asdict(), "messages": diagnostics.messages()},
+        "diagnostics": answer.about["diagnostics"],
         "out": str(out),
         "report": str(out / "report.html"),
         "data": answer.about["data"],
