@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from threadpoolctl import threadpool_info
 
 import variegate as vg
 from cli_problems import QUICK, SELECT, data
@@ -59,6 +60,20 @@ def test_a_run_repeats_from_its_record(run, folder, outcome):
     other = run("select", "--config", "one/run.json", "--out", "three", "--seed", 4)
     assert other.code == 0
     assert (folder / "one/selection.csv").read_bytes() != (folder / "three/selection.csv").read_bytes()
+
+
+def test_the_number_of_cores_changes_nothing(run, folder, monkeypatch):
+    from variegate.cli import select
+
+    seen, fitted = [], select.fitted
+
+    def look(*arguments):
+        seen.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+        return fitted(*arguments)
+
+    monkeypatch.setattr(select, "fitted", look)
+    assert run(*SELECT).code == 0
+    assert set(seen) == {1}
 
 
 def test_repeating_on_other_data_is_said(run, folder):
