@@ -261,6 +261,7 @@ def test_help_tells_of_every_option(run):
         for parameter in command.params:
             for option in parameter.opts:
                 assert not option.startswith("--") or option in text
+        assert "\\b" not in text
     assert list(cli.commands) == ["select", "predict", "report", "compare", "paper", "demo"]
 
 

@@ -22,7 +22,16 @@ from .options import (
 )
 
 
-@click.command(short_help="Select features from a table; write tables, model and report.")
+# \b keeps click from joining the lines
+EXAMPLES = """\b
+Examples:
+  variegate select expression.csv --outcome stage --screen 2000 --size 20
+  variegate select genes.tsv --samples columns --id-column entrez
+      --network biogrid.tab3.txt --outcome stage --outcome-table clinical.csv
+      --classes I,II --compare lasso,omp"""
+
+
+@click.command(short_help="Select features from a table; write tables, model and report.", epilog=EXAMPLES)
 @click.argument("table", type=FILE)
 @data_options
 @table_options
@@ -43,15 +52,10 @@ from .options import (
 @output_options
 @config_option
 def select(**options: Any) -> None:
-    r"""Select features of TABLE (CSV, TSV, Parquet, .npz, .h5ad) that predict a column and differ from each other.
+    """Select features of TABLE (CSV, TSV, Parquet, .npz, .h5ad) that predict a column and differ from each other.
 
     Writes selection.csv, alternatives.csv, model.vg, report.html and run.json into a folder. The file model.vg holds
     the training rows: share it as you would share the data.
-
-    \b
-    variegate select expression.csv --outcome stage --screen 2000 --size 20
-    variegate select genes.tsv --samples columns --id-column entrez --network biogrid.tab3.txt \
-        --outcome stage --outcome-table clinical.csv --classes I,II --compare lasso,omp
     """
     check_select(options)
     from .select import run_select
