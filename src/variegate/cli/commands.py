@@ -21,7 +21,6 @@ from .options import (
     table_options,
 )
 
-
 # \b keeps click from joining the lines
 EXAMPLES = """\b
 Examples:
