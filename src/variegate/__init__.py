@@ -37,6 +37,7 @@ __all__ = [
     "screening",
     "similarity",
     "stability_selection",
+    "write_report",
 ]
 __version__ = "0.1.0.dev0"
 
@@ -50,6 +51,7 @@ _LAZY_NAMES = {
     "load": "saving",
     "save": "saving",
     "stability_selection": "comparison",
+    "write_report": "report",
 }
 
 

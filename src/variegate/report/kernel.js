@@ -82,10 +82,21 @@ const variegate = (() => {
     // u_i·x for every i
     const { M, d, rows, scale } = model;
     const out = new Float64Array(M);
+    const whole = d - (d % 4);
     for (let i = 0, at = 0; i < M; i++, at += d) {
-      let sum = 0;
-      for (let k = 0; k < d; k++) sum += rows[at + k] * x[k];
-      out[i] = sum * scale[i];
+      // four sums at a time: a processor waits for the last addition before the next one to the same sum
+      let a = 0;
+      let b = 0;
+      let c = 0;
+      let e = 0;
+      for (let k = 0; k < whole; k += 4) {
+        a += rows[at + k] * x[k];
+        b += rows[at + k + 1] * x[k + 1];
+        c += rows[at + k + 2] * x[k + 2];
+        e += rows[at + k + 3] * x[k + 3];
+      }
+      for (let k = whole; k < d; k++) a += rows[at + k] * x[k];
+      out[i] = (a + b + (c + e)) * scale[i];
     }
     model.work += M * d;
     return out;
