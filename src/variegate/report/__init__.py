@@ -1,9 +1,9 @@
 """The report: one page that a reader opens in a browser, without a network, or prints.
 
-Charts are our own SVG and the explorer our own JavaScript, in place of Vega. A page with Vega carries 0.8 MB of a third
-party's code; its expressions need `eval`, which a strict content-security policy forbids, or an interpreter on top; and
-what it draws is not on the page until it has run, so neither paper nor a reader without scripts would have it. The
-charts here are four simple marks, drawn by the template, and what the explorer computes no chart library would.
+Charts are our own SVG and the explorer our own JavaScript, in place of Vega. A page with Vega carries its bundle, code of
+a third party; Vega's expressions need `eval`, which a strict content-security policy forbids, or an interpreter on top;
+and what it draws is not on the page until it has run, so a reader without scripts would not have it. The charts
+here are four simple marks, drawn by the template, and what the explorer computes no chart library would.
 """
 
 import os
@@ -28,8 +28,8 @@ def write_report(
 ) -> None:
     """Write what a fitted model found as one self-contained HTML page.
 
-    The page holds names, probabilities and similarities of the features, not the rows of the table. The file is complete
-    or not there.
+    The page holds names, probabilities and similarities of the features, not the rows of the table. The file is
+    complete or not there.
 
     Parameters
     ----------

@@ -37,15 +37,13 @@ def deviations(table: Any) -> FloatArray:
     """Standard deviations of the columns (m,) of an array or a sparse table."""
     if hasattr(table, "multiply"):
         mean, square = (np.asarray(t.mean(axis=0)).ravel() for t in (table, table.multiply(table)))
-        return np.sqrt(np.maximum(square - mean**2, 0.0))
+        return np.asarray(np.sqrt(np.maximum(square - mean**2, 0.0)))
     return np.asarray(np.std(table, axis=0), dtype=np.float64)
 
 
 def intervals(rows: Sequence[Row], spreads: dict[str, float]) -> list[Interval | None]:
     """Effects of one standard deviation of each feature, all on one scale; None where there is none to draw."""
-    scaled = [
-        np.array([row.lower, row.coefficient, row.upper]) * spreads.get(row.feature, np.nan) for row in rows
-    ]
+    scaled = [np.array([row.lower, row.coefficient, row.upper]) * spreads.get(row.feature, np.nan) for row in rows]
     finite = [values for values in scaled if np.isfinite(values).all()]
     low = min([0.0, *(float(v.min()) for v in finite)])
     high = max([0.0, *(float(v.max()) for v in finite)])
@@ -78,7 +76,7 @@ class DotChart(NamedTuple):
     left: float
 
 
-def dots(metric: Metric, width: float = 640.0, left: float = 150.0, line: float = 30.0) -> DotChart:
+def dots(metric: Metric, width: float = 700.0, left: float = 150.0, line: float = 30.0) -> DotChart:
     """The chart of one metric."""
     values = [v for some in metric.values for v in some]
     low, high = (min(values), max(values)) if values else (0.0, 1.0)
@@ -86,7 +84,7 @@ def dots(metric: Metric, width: float = 640.0, left: float = 150.0, line: float 
     low, high = min(low, marks[0]), max(high, marks[-1])
 
     def place(value: float) -> float:
-        return round(left + 14 + (width - left - 100) * (value - low) / ((high - low) or 1.0), 1)
+        return round(left + 14 + (width - left - 150) * (value - low) / ((high - low) or 1.0), 1)
 
     rows = [
         DotRow(

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..dpp.sets import IntArray
 from ..estimators.side_information import similarity_features
+from ..inference.local_search import swaps
 from ..tables import alternatives_table, selection_table
 
 FloatArray = NDArray[np.float64]
@@ -17,6 +18,7 @@ RUNNERS_UP = 8  # features after the chosen ones
 ROWS = 200  # of the table of chosen features
 EXPLAINED = 30  # chosen features whose relatives are shown
 RELATIVES = 4
+FAINT = 0.05  # similarity below which a feature is no relative
 ALTERNATIVES = 6
 
 
@@ -41,13 +43,20 @@ class Relative(NamedTuple):
     instead: float
 
 
+class Replacement(NamedTuple):
+    """What takes the place of a chosen feature in the best set without it, and the odds of that set."""
+
+    feature: str
+    odds: float
+
+
 class Stand(NamedTuple):
     """What a chosen feature stands for."""
 
     feature: str
     probability: float
     relatives: list[Relative]
-    heir: Relative | None  # whose probability rises most without it, where it rises
+    replacement: Replacement | None
 
 
 def unit_similarity(model: Any) -> FloatArray:
@@ -57,7 +66,7 @@ def unit_similarity(model: Any) -> FloatArray:
         phi = similarity_features("columns", model._training.X, model._candidates, None, model._training.weights)
     rows = np.asarray(phi, dtype=np.float64)
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.divide(rows, norms, where=norms > 0, out=np.zeros_like(rows))
+    return np.asarray(np.divide(rows, norms, where=norms > 0, out=np.zeros_like(rows)))
 
 
 def selection_rows(model: Any) -> list[Row]:
@@ -77,41 +86,52 @@ def _row(record: Mapping[str, Any], role: str, model: Any) -> Row:
     if "coefficient" not in record:  # several classes: the one that it says most about
         label = max(model.classes_, key=lambda c: abs(record[f"coefficient[{c}]"]))
         suffix = f"[{label}]"
-    numbers = (float(record[f"{name}{suffix}"]) for name in ("coefficient", "lower", "upper"))
-    shown = None if label is None else str(label)
-    return Row(str(record["feature"]), float(record["inclusion_probability"]), *numbers, shown, role)
+    return Row(
+        feature=str(record["feature"]),
+        probability=float(record["inclusion_probability"]),
+        coefficient=float(record[f"coefficient{suffix}"]),
+        lower=float(record[f"lower{suffix}"]),
+        upper=float(record[f"upper{suffix}"]),
+        of_class=None if label is None else str(label),
+        role=role,
+    )
 
 
 def stands(model: Any, similarity: FloatArray) -> list[Stand]:
     """The chosen units with their relatives, most probable first."""
-    posterior = model.posterior_
+    posterior, chosen = model.posterior_, chosen_units(model)
     probability, names = posterior.inclusion_prob(), posterior.names
-    chosen = model._map[np.argsort(-probability[model._map], kind="stable")]
+    replaced = replacements(posterior, chosen)
     found = []
-    for unit in chosen[:EXPLAINED]:
-        instead = without(posterior, unit)
+    for unit in chosen[np.argsort(-probability[chosen], kind="stable")][:EXPLAINED]:
         alike = np.abs(similarity @ similarity[unit])
-        alike[unit] = -1.0
-        near = [i for i in np.argsort(-alike, kind="stable")[:RELATIVES] if alike[i] > 0.05]
-
-        def relative(i: Any, alike: FloatArray = alike, instead: FloatArray | None = instead) -> Relative:
-            later = np.nan if instead is None else float(instead[i])
-            return Relative(str(names[i]), float(alike[i]), float(probability[i]), later)
-
-        heir = None
-        if instead is not None:
-            rise = np.where(np.isin(np.arange(len(alike)), model._map), 0.0, instead - probability)
-            heir = relative(rise.argmax()) if rise.max() > 0.01 else None
-        found.append(Stand(str(names[unit]), float(probability[unit]), [relative(i) for i in near], heir))
+        alike[unit] = 0.0
+        instead = without(posterior, unit)
+        near = [i for i in np.argsort(-alike, kind="stable")[:RELATIVES] if alike[i] > FAINT]
+        relatives = [Relative(str(names[i]), *map(float, (alike[i], probability[i], instead[i]))) for i in near]
+        found.append(Stand(str(names[unit]), float(probability[unit]), relatives, replaced.get(int(unit))))
     return found
 
 
-def without(posterior: Any, unit: int) -> FloatArray | None:
-    """Inclusion probabilities if a unit is left out; None where nothing is possible without it."""
+def replacements(posterior: Any, chosen: IntArray) -> dict[int, Replacement]:
+    """For each chosen unit the one that takes its place best, judged by the data rather than by q."""
+    target = posterior.target
+    if not len(chosen) or not target.has_gains:
+        return {}
+    value, found = target.log_joint(chosen), {}
+    for _, S in swaps(target, chosen):
+        (gone,), (come,) = np.setdiff1d(chosen, S), np.setdiff1d(S, chosen)
+        odds = float(np.exp(min(target.log_joint(S) - value, 700.0)))
+        found[int(gone)] = Replacement(str(posterior.names[come]), odds)
+    return found
+
+
+def without(posterior: Any, unit: int) -> FloatArray:
+    """Inclusion probabilities if a unit is left out; NaN where nothing is possible without it."""
     try:
         return np.asarray(posterior.condition(exclude=[int(unit)]).inclusion_prob())
     except ValueError:  # a fixed size that the others cannot fill
-        return None
+        return np.full(posterior.n_features, np.nan)
 
 
 def alternative_rows(model: Any) -> list[dict[str, Any]]:

@@ -8,8 +8,8 @@ L_mm = 1, and the page raises them back, e^lift, in the same step that includes 
     unit rows of F,  u_m = φ_m C^{-T} / (‖φ_m‖ ρ_m),  CCᵀ = I + BᵀB,  B = diag(e^{(θ − lift)/2})Φ,
     ‖f_m‖ = ρ_m e^{(log L_mm − lift_m)/2}
 
-Lengths are apart from rows, so that features of tiny probability can be included too. Marginals of a DPP are a DPP: where
-only the most probable candidates are kept, their conditional probabilities stay those of the whole.
+Lengths are apart from rows, so that features of tiny probability can be included too. Marginals of a DPP are a DPP:
+where only the most probable candidates are kept, their conditional probabilities stay those of the whole.
 """
 
 from base64 import b64encode
@@ -88,11 +88,11 @@ def calm_factor(phi: NDArray[Any], log_norms: FloatArray, log_diagonal: FloatArr
         for block in row_blocks(M, d):
             rows = unit_rows(phi[block], log_norms[block]) * np.exp(log_diagonal[block] / 2)[:, None]
             gram += rows.T @ rows
-    return np.linalg.cholesky(gram)
+    return np.asarray(np.linalg.cholesky(gram), dtype=np.float64)
 
 
 def rounded_rows(rows: FloatArray) -> tuple[str, FloatArray]:
-    """Rows (m, d) as 24-bit integers, least significant byte first, in base64; and the number that one stands for (m,)."""
+    """Rows (m, d) as 24-bit integers, low byte first, in base64; and the number that one stands for in each row (m,)."""
     scale = np.abs(rows).max(axis=1, initial=0.0) / TOP
     integers = np.rint(np.divide(rows, scale[:, None], where=scale[:, None] > 0, out=np.zeros_like(rows)))
     three = np.ascontiguousarray(integers.astype("<i4")).view(np.uint8).reshape(-1, 4)[:, :3]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..dpp.sets import IntArray
 
 FloatArray = NDArray[np.float64]
+Box = tuple[float, float, float, float]
 
 NODES = 90
 AROUND = 3  # relatives of each chosen feature
@@ -81,7 +82,8 @@ def similarity_map(similarity: FloatArray, probability: FloatArray, chosen: IntA
              bool(in_set[i]), labels.get(i))
         for i, u in enumerate(units)
     ]  # fmt: skip
-    links = [Link(*places[i].round(1).tolist(), *places[j].round(1).tolist(), float(alike[i, j])) for i, j in pairs]
+    ends = places.round(1).tolist()
+    links = [Link(ends[i][0], ends[i][1], ends[j][0], ends[j][1], float(alike[i, j])) for i, j in pairs]
     return SimilarityMap(nodes, links, WIDTH, HEIGHT, len(probability))
 
 
@@ -121,7 +123,7 @@ def layout(alike: FloatArray, pairs: list[tuple[int, int]], rounds: int = 400) -
         move = (gap * force[:, :, None]).sum(axis=1) - 0.9 * places
         length = np.maximum(np.linalg.norm(move, axis=1, keepdims=True), 1e-9)
         places += move / length * np.minimum(length, 0.15 * (1 - step / rounds) + 1e-4)
-    return places
+    return np.asarray(places)
 
 
 def framed(places: FloatArray) -> FloatArray:
@@ -134,11 +136,11 @@ def framed(places: FloatArray) -> FloatArray:
 
 def labelled(places: FloatArray, radii: FloatArray, names: list[str], order: Any) -> dict[int, Label]:
     """A place for each name, right, left, above or below its node, where it hides least; some get none."""
-    boxes = [(x - r, y - r, x + r, y + r) for (x, y), r in zip(places, radii, strict=True)]
+    boxes: list[Box] = [(x - r, y - r, x + r, y + r) for (x, y), r in zip(places, radii, strict=True)]
     found: dict[int, Label] = {}
     for i in order:
         (x, y), r = places[i], radii[i] + 4
-        w = LETTER * min(len(names[i]), 18)
+        w = LETTER * min(len(names[i]), 22)
         options = [
             (Label(x + r, y + 4, "start"), (x + r, y - 7, x + r + w, y + 7)),
             (Label(x - r, y + 4, "end"), (x - r - w, y - 7, x - r, y + 7)),
@@ -154,7 +156,7 @@ def labelled(places: FloatArray, radii: FloatArray, names: list[str], order: Any
     return found
 
 
-def _hidden(box: tuple[float, ...], others: list[tuple[float, ...]]) -> float:
+def _hidden(box: Box, others: list[Box]) -> float:
     """Area of a box that others cover, and, counted thrice, that lies outside of the frame."""
     x0, y0, x1, y1 = box
     covered = sum(max(min(x1, b[2]) - max(x0, b[0]), 0) * max(min(y1, b[3]) - max(y0, b[1]), 0) for b in others)
