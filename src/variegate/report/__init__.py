@@ -1,9 +1,9 @@
 """The report: one page that a reader opens in a browser, without a network, or prints.
 
-Charts are our own SVG and the explorer our own JavaScript, in place of Vega. A page with Vega carries its bundle, code of
-a third party; Vega's expressions need `eval`, which a strict content-security policy forbids, or an interpreter on top;
-and what it draws is not on the page until it has run, so a reader without scripts would not have it. The charts
-here are four simple marks, drawn by the template, and what the explorer computes no chart library would.
+Charts are our own SVG and the explorer our own JavaScript, in place of Vega. A page with Vega carries its bundle, a
+third party's code; Vega's expressions need `eval`, which a strict content-security policy forbids, or an interpreter
+on top; and what it draws is not on the page until it has run, so a reader without scripts would not have it. The
+charts here are four simple marks, drawn by the template, and what the explorer computes no chart library would.
 """
 
 import os

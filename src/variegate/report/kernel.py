@@ -92,7 +92,7 @@ def calm_factor(phi: NDArray[Any], log_norms: FloatArray, log_diagonal: FloatArr
 
 
 def rounded_rows(rows: FloatArray) -> tuple[str, FloatArray]:
-    """Rows (m, d) as 24-bit integers, low byte first, in base64; and the number that one stands for in each row (m,)."""
+    """Rows (m, d) as 24-bit integers, low byte first, in base64; and what one stands for in each row (m,)."""
     scale = np.abs(rows).max(axis=1, initial=0.0) / TOP
     integers = np.rint(np.divide(rows, scale[:, None], where=scale[:, None] > 0, out=np.zeros_like(rows)))
     three = np.ascontiguousarray(integers.astype("<i4")).view(np.uint8).reshape(-1, 4)[:, :3]

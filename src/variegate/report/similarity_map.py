@@ -77,12 +77,20 @@ def similarity_map(similarity: FloatArray, probability: FloatArray, chosen: IntA
     shown = [str(names[u]) for u in units]
     first = np.lexsort([-probability[units], ~in_set])[:LABELS]
     labels = labelled(places, radii, shown, [i for i in first if in_set[i] or probability[units[i]] > 0.05])
-    nodes = [
-        Node(int(u), shown[i], *places[i].round(1).tolist(), round(float(radii[i]), 1), float(probability[u]),
-             bool(in_set[i]), labels.get(i))
-        for i, u in enumerate(units)
-    ]  # fmt: skip
     ends = places.round(1).tolist()
+    nodes = [
+        Node(
+            unit=int(u),
+            feature=shown[i],
+            x=ends[i][0],
+            y=ends[i][1],
+            radius=round(float(radii[i]), 1),
+            probability=float(probability[u]),
+            chosen=bool(in_set[i]),
+            label=labels.get(i),
+        )
+        for i, u in enumerate(units)
+    ]
     links = [Link(ends[i][0], ends[i][1], ends[j][0], ends[j][1], float(alike[i, j])) for i, j in pairs]
     return SimilarityMap(nodes, links, WIDTH, HEIGHT, len(probability))
 

@@ -44,7 +44,8 @@ def warnings_of(model: Any, found: list[Verdict], about: Mapping[str, Any]) -> l
         expected = model.posterior_.inclusion_prob().sum()
         said.append(
             f"The best set is empty: no feature is supported well enough on its own, though {expected:.1f} are "
-            "expected in a set. Ask for a set of a given size (--size, n_features_to_select), or read the probabilities only."
+            "expected in a set. Ask for a set of a given size (--size, n_features_to_select), or read the "
+            "probabilities only."
         )
     said += [verdict.answer for verdict in found if verdict.grade == "poor"]
     if model.posterior_.inclusion_prob().sum() < 0.5:
