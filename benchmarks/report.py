@@ -1,4 +1,4 @@
-"""The report at M=2000, d=300: size of the file, time until the page is ready, and until a condition has its answer."""
+"""The report at M=2000, d=300: size of the file, time until the page is ready, and until a condition is answered."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 
 import numpy as np
 import pandas as pd
@@ -28,6 +29,7 @@ def test_including_a_gene_changes_all_probabilities(open_report, model):
     report = open_report(model)
     before = report.shown()
     np.testing.assert_allclose([before[n] for n in model.posterior_.names], given(model), atol=1e-12)
+    assert report.page.is_hidden("#rounded")
     report.include("GENE5")
     expected = dict(zip(model.posterior_.names, given(model, ["GENE5"]), strict=True))
     shown = report.shown()
@@ -58,6 +60,16 @@ def test_many_conditions(open_report, model, rng):
         order = rng.permutation(M)
         asked.append((order[:n_in], order[n_in : n_in + n_out]))
     check_conditions(report, model, asked)
+
+
+def test_a_page_that_rounding_has_spoilt_says_so(open_report, model, tmp_path):
+    report = open_report(model)
+    text = (tmp_path / "report0.html").read_text(encoding="utf-8")
+    spoilt = re.sub(r'("rho":")(.{32})', r"\1AAAAAAAA8D8AAAAAAADwPwAAAAAAAPA/", text)
+    (tmp_path / "spoilt.html").write_text(spoilt, encoding="utf-8")
+    report.page.goto((tmp_path / "spoilt.html").as_uri())
+    report.page.wait_for_selector("html[data-ready]", state="attached")
+    assert "off by up to" in report.page.inner_text("#rounded")
 
 
 @pytest.mark.parametrize("strength", [1.0, 10.0, 60.0, 300.0])
@@ -207,7 +219,8 @@ CONTRAST = """() => {
     return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
   };
   const linear = (v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
-  const light = (c) => { const [r, g, b] = c.map((v) => linear(v / 255)); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+  const weights = [0.2126, 0.7152, 0.0722];
+  const light = (c) => c.reduce((sum, v, i) => sum + weights[i] * linear(v / 255), 0);
   const ground = (e) => {
     for (; e; e = e.parentElement) {
       const colour = getComputedStyle(e).backgroundColor;

@@ -321,6 +321,16 @@
     part("search").focus();
   });
 
+  function checkAgainstPython() {
+    // the page and Python start from the same distribution; if rounding has cost the page too much, it says so
+    if (model.kind !== "dpp" || data.fixed) return;
+    const here = variegate.condition(model, [], []);
+    const off = here.reduce((most, p, i) => Math.max(most, Math.abs(p - model.probability[i])), 0);
+    part("rounded").hidden = off < 5e-5;
+    part("rounded").textContent = `Features of this model are so alike, or so strongly demanded, that the rounded numbers in this page are off by up to ${off.toPrecision(1)}. For exact answers ask Python: model.posterior_.condition(…).`;
+  }
+
+  checkAgainstPython();
   part("explorer").hidden = false;
   chooseBest();
   show("");
