@@ -129,7 +129,7 @@ def diagnosed(**changes):
 def test_verdicts(model, changes, question, grade):
     (found,) = [v for v in trust.verdicts(model, diagnosed(**changes)) if question in v.question]
     assert found.grade == grade
-    warned = trust.warnings_of(model, [found], {})
+    warned = trust.warnings_of(model, [found])
     assert (found.answer in warned) == (grade == "poor")
 
 

@@ -132,7 +132,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         target = self._target()
         rng = _generator(self.random_state)
         with ExitStack() as stack:
-            callback = stack.enter_context(ProgressLine()) if self.verbose else None
+            callback = stack.enter_context(ProgressLine(most=self._settings().iterations)) if self.verbose else None
             found = fit(target, rng, self._settings(), callback=callback)
         return self._keep(found)
 

@@ -155,7 +155,7 @@ def _trust(model: Any, about: Mapping[str, Any]) -> dict[str, Any]:
     slab = "–" if found.slab_precision is None else f"{found.slab_precision:.3g}"
     return {
         "verdicts": verdicts,
-        "warnings": trust.warnings_of(model, verdicts, about),
+        "warnings": trust.warnings_of(model, verdicts, trust.further_lines(about, found)),
         "sizes_sentence": sizes,
         "specialist": [
             ("Lower bound of the evidence (ELBO)", f"{found.elbo:.3f} ± {found.elbo_error:.2g}"),

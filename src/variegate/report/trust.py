@@ -1,6 +1,6 @@
 """How far the result can be trusted, in words that need no statistics."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ from .content import class_counts
 
 RARE = 0.2  # share of a class below which classes are unbalanced
 FEW = 10  # rows of a class
+OWN_WORDS = ("The best set is empty", "The fit had not settled")  # said by the page itself
 WORDS = {"good": "fine", "fair": "fair", "poor": "take care"}
 
 
@@ -37,7 +38,7 @@ def verdicts(model: Any, found: Diagnostics) -> list[Verdict]:
     ]
 
 
-def warnings_of(model: Any, found: list[Verdict], about: Mapping[str, Any]) -> list[str]:
+def warnings_of(model: Any, found: list[Verdict], further: Sequence[str] = ()) -> list[str]:
     """What a reader has to know before anything else; empty if all is well."""
     said = []
     if not len(model._map):
@@ -50,8 +51,13 @@ def warnings_of(model: Any, found: list[Verdict], about: Mapping[str, Any]) -> l
     said += [verdict.answer for verdict in found if verdict.grade == "poor"]
     if model.posterior_.inclusion_prob().sum() < 0.5:
         said.append("The data hardly support any feature: fewer than one is expected in a set.")
-    said += [str(line) for line in about.get("warnings") or [] if str(line) not in said]
-    return said
+    return [*said, *further]
+
+
+def further_lines(about: Mapping[str, Any], found: Diagnostics) -> list[str]:
+    """Warnings of the run that the page does not give in words of its own."""
+    lines = [str(line) for line in about.get("warnings") or []]
+    return [line for line in dict.fromkeys(lines) if line not in found.messages() and not line.startswith(OWN_WORDS)]
 
 
 def _settled(found: Diagnostics) -> Verdict:
