@@ -17,7 +17,7 @@
   const UNSAFE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
   function shortened(name, limit = 48) {
-    const text = name.replace(UNSAFE, "\ufffd") || "(no name)";
+    const text = name.replace(/[\t\n\r]/g, " ").replace(UNSAFE, "\ufffd") || "(no name)";
     const letters = Array.from(text.slice(0, 4 * limit));
     if (text.length <= limit) return text;
     const end = Math.floor(((limit - 1) * 3) / 8);

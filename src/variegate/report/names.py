@@ -7,13 +7,15 @@ from markupsafe import Markup, escape
 
 # characters that turn the direction of the text after them
 TURNS = {chr(c) for c in (0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+SPACES = str.maketrans("\t\n\r", "   ")
 SHOWN = 48  # characters of a name on the page; the data that it exports have all of them
 HINT = 300  # and in the hint that opens on hovering
 
 
 def clean(name: Any) -> str:
     """The name without characters that change how the text around it is read, or that no file can hold."""
-    return "".join("\N{REPLACEMENT CHARACTER}" if _is_unsafe(c) else c for c in str(name))
+    text = str(name).translate(SPACES)
+    return "".join("\N{REPLACEMENT CHARACTER}" if _is_unsafe(c) else c for c in text)
 
 
 def _is_unsafe(character: str) -> bool:
