@@ -34,7 +34,9 @@ def posterior_model(phi, theta):
     X = rng.normal(size=(20, M))
     y = rng.normal(size=20)
     likelihood = vg.Gaussian(X, y)
-    target = vg.Target(likelihood, vg.dpp_prior(phi, expected_size=2), phi=np.asarray(phi))
+    target = vg.Target(
+        likelihood, vg.dpp_prior(phi, expected_size=min(2, min(np.shape(phi)) / 2)), phi=np.asarray(phi)
+    )
     q = vg.LowRankDPP(phi, theta)
     sets = q.sample(20, rng)
     ratios = np.array([target.log_joint(S) - q.log_prob(S) for S in sets])

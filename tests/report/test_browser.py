@@ -335,3 +335,13 @@ def test_more_candidates_than_fit_in(open_report, rng):
     found = report.condition([5], [7])
     np.testing.assert_allclose(found, given(model, [kept[5]], [kept[7]])[kept], atol=1e-4)
     assert report.quiet()
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_very_few_candidates(open_report, rng, n):
+    model = posterior_model(rng.normal(size=(n, 3)), np.full(n, 2.0))
+    report = open_report(model)
+    report.include("x0")
+    assert report.page.locator("#conditions li").count() == 1
+    check_conditions(report, model, [([0], []), ([], [0]), ([], list(range(n)))])
+    assert report.quiet()

@@ -104,8 +104,8 @@ def dots(metric: Metric, width: float = 700.0, left: float = 150.0, line: float 
 def ticks(low: float, high: float, n: int = 4) -> list[float]:
     """About n round numbers from at most `low` to at least `high`.
 
-    >>> ticks(0.52, 0.71)
-    [0.5, 0.6, 0.7, 0.8]
+    >>> ticks(0.42, 0.98)
+    [0.4, 0.6, 0.8, 1.0]
     """
     span = (high - low) or abs(high) or 1.0
     power = 10.0 ** np.floor(np.log10(span / n))
