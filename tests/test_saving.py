@@ -317,7 +317,7 @@ def test_what_cannot_be_saved(tmp_path):
         vg.save(labels, tmp_path / "x.vg")
     with pytest.raises(FileNotFoundError):
         vg.load(tmp_path / "x.vg")
-    with pytest.raises(FileNotFoundError, match=r"no folder .*nowhere to save the model in; make it first"):
+    with pytest.raises(FileNotFoundError, match=r"no folder .*nowhere to write .* into; make it first"):
         vg.save(MODELS["regressor"](), tmp_path / "nowhere" / "x.vg")
     assert os.listdir(tmp_path) == []
 

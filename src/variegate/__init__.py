@@ -42,6 +42,7 @@ __all__ = [
     "screening",
     "similarity",
     "stability_selection",
+    "write_report",
 ]
 __version__ = "0.1.0.dev0"
 
@@ -55,6 +56,7 @@ _NAMES = {
     "likelihoods": ("CustomLikelihood", "Gaussian", "Logistic", "SumLikelihood"),
     "posterior": ("Posterior",),
     "priors": ("bernoulli_prior", "dpp_prior"),
+    "report": ("write_report",),
     "saving": ("load", "save"),
 }
 _ROOM_OF = {name: room for room, names in _NAMES.items() for name in names}

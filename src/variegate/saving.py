@@ -8,7 +8,7 @@ import json
 import os
 import tempfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +57,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         "fitted": {name: pack.put(value, name) for name, value in _fitted(model).items()},
     }
     pack.arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    _write(Path(path), pack.arrays)
+    write_whole(Path(path), lambda file: np.savez(file, **pack.arrays))  # type: ignore[arg-type]
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -277,14 +277,15 @@ class _Unpack:
 # --- the file ------------------------------------------------------------------------------------------------------
 
 
-def _write(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
+def write_whole(path: Path, write: Callable[[Any], object]) -> None:
+    """Let `write` fill a binary file; it is complete or not there, being written beside its place and moved."""
     path = path.resolve()  # a link stays one
     if not path.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder {path.parent} to save the model in; make it first.")
+        raise FileNotFoundError(f"There is no folder {path.parent} to write {path.name} into; make it first.")
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".variegate-")
     try:
         with os.fdopen(handle, "wb") as file:
-            np.savez(file, **arrays)  # type: ignore[arg-type]
+            write(file)
             file.flush()
             os.fsync(file.fileno())  # else a power cut could leave the new name on an empty file
         os.chmod(name, 0o666 & ~_umask())
