@@ -16,6 +16,7 @@ LAYERS = [
     {"saving", "baselines"},
     {"plots"},
     {"comparison"},
+    {"paper"},
     {"report"},
     {"cli"},
 ]
