@@ -26,7 +26,7 @@ class Part(NamedTuple):
     test: IntArray
     kept: IntArray
     problem: Problem
-    judged: NDArray[Any] | None  # similarity features (m, d) to judge by; None: correlations of the training columns
+    judged: NDArray[Any] | None  # similarity features (m, d) to judge by; None: a kernel, or the columns' correlations
 
 
 @dataclass(frozen=True)
@@ -79,10 +79,14 @@ class Study:
         kept = self._screened(X, y)
         chosen = X if len(kept) == X.shape[1] else np.ascontiguousarray(X[:, kept])
         phi = self._features(self.similarity, chosen, kept)
-        judged = self._features(self.kernel, chosen, kept)
+        judged = None if self._has_blocks else self._features(self.kernel, chosen, kept)
         if judged is None and not isinstance(self.similarity, str):
             judged = phi
         return Part(train, test, kept, Problem(chosen, y, self.data.task, phi), judged)
+
+    @property
+    def _has_blocks(self) -> bool:
+        return hasattr(self.kernel, "block")
 
     def _screened(self, X: NDArray[Any], y: NDArray[Any]) -> IntArray:
         if self.screen is None or self.screen >= X.shape[1]:
@@ -102,7 +106,9 @@ class Study:
         problem, columns = part.problem, part.kept[S]
         X_test, y_test = self.data.X[np.ix_(part.test, columns)], self.data.y[part.test]
         found = prediction_scores(problem.task, problem.X[:, S], problem.y, X_test, y_test)
-        if part.judged is None:
+        if self._has_blocks:
+            found["log det"] = metrics.log_det(self.kernel, columns)
+        elif part.judged is None:
             found["log det"] = metrics.log_det(from_columns(problem.X[:, S]), np.arange(len(S)))
         else:
             found["log det"] = metrics.log_det(part.judged, S)
