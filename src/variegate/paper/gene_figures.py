@@ -70,8 +70,8 @@ def _circle(ax: Any, top: pd.DataFrame, kernel: Any, scale: tuple[float, float, 
     for name, angle in zip(top["name"], angles, strict=True):
         turned = np.cos(angle) < -1e-9
         ax.text(
-            1.1 * np.cos(angle), 1.1 * np.sin(angle), name, fontsize=6.5, ha="right" if turned else "left", va="center",
-            rotation=np.degrees(angle) + (180 if turned else 0), rotation_mode="anchor",
+            1.1 * np.cos(angle), 1.1 * np.sin(angle), name, fontsize=6.5, va="center",
+            ha="right" if turned else "left", rotation_mode="anchor", rotation=np.degrees(angle) + 180 * turned,
         )  # fmt: skip
     ax.set(xlim=(-1.45, 1.45), ylim=(-1.45, 1.45), aspect="equal")
     ax.axis("off")

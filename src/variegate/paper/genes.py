@@ -204,9 +204,9 @@ def communities_part(
     return [
         f"### Communities\n\n{len(members)} communities of at least two genes (Louvain, resolution "
         f"{settings.resolution:g}) hold {sum(map(len, members.values())):,} of the {len(symbols):,} genes. Hit in at "
-        f"least {settings.least_share:.0%} of the repeats, and more often than by any other method: {counts}. Enriched "
-        f"in some Reactome or Hallmark set (q < {settings.false_discoveries}): {among[0]:.0%} of those of {OURS}, "
-        f"{among[1]:.0%} of all communities.",
+        f"least {settings.least_share:.0%} of the repeats, and more often than by any other method: {counts}. "
+        f"Enriched in some Reactome or Hallmark set (q < {settings.false_discoveries}): {among[0]:.0%} of those of "
+        f"{OURS}, {among[1]:.0%} of all communities.",
         markdown(_best_sets(mine, shares)) if len(mine) else "None of them is enriched in any set.",
     ]
 
