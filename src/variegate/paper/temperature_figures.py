@@ -13,14 +13,15 @@ from .outputs import new_figure
 
 Array = npt.NDArray[Any]
 LABELS = {
-    "distance": "mean distance between chosen grid points (km)",
-    "MSE": "mean squared error on the stations left out (°C²)",
+    "distance": "mean distance of chosen grid points (km)",
+    "MSE": "mean squared error (°C²), least squares",
+    "MSE, normal heights": "mean squared error (°C²), normal heights",
 }
 
 
 def curves_figure(table: pd.DataFrame) -> Any:
     """Distance and error against the number of measurements; bars are standard errors over the repeats."""
-    figure, axes = new_figure(1, 2, size=(11.0, 4.2))
+    figure, axes = new_figure(1, 3, size=(13.5, 4.0))
     methods = list(table["method"].unique())
     for ax, (metric, label) in zip(axes, LABELS.items(), strict=True):
         rows = table[table["metric"] == metric]
