@@ -86,19 +86,18 @@ def sparse_field(settings: Any, dense: float, rng: np.random.Generator) -> Rows:
     return rows
 
 
-def modes(settings: Any, correlation: float, rng: np.random.Generator) -> Rows:
+def modes(settings: Any, samples: float, rng: np.random.Generator) -> Rows:
     """Near-copies of each true column: as many equally good sets as there are ways to choose one of each.
 
     All sets are enumerated. Found: the share of the posterior's modes (local optima under adding or dropping a column)
     among as many alternatives as there are modes, or among 1,000 sets drawn from q; OMP has one answer.
     """
-    copies, true, others = 2, 3, 4
-    base = rng.standard_normal((settings.samples, true))
-    near = np.sqrt(correlation) * base[:, :, None] + np.sqrt(1 - correlation) * rng.standard_normal(
-        (settings.samples, true, copies)
-    )
-    X = np.column_stack([near.reshape(settings.samples, -1), rng.standard_normal((settings.samples, others))])
-    y = base.sum(axis=1) + np.sqrt(true / settings.snr) * rng.standard_normal(settings.samples)
+    N, copies, true, others = int(samples), 2, 3, 4
+    base = rng.standard_normal((N, true, 1))
+    r = settings.copy_correlation
+    near = np.sqrt(r) * base + np.sqrt(1 - r) * rng.standard_normal((N, true, copies))
+    X = np.column_stack([near.reshape(N, -1), rng.standard_normal((N, others))])
+    y = base.sum(axis=(1, 2)) + np.sqrt(true / settings.snr) * rng.standard_normal(N)
     answer = frozenset(select("omp", Problem(X, y, "regression"), true, rng).tolist())
     rows = {}
     for name, (prior, posterior) in PAIRS.items():
@@ -111,7 +110,7 @@ def modes(settings: Any, correlation: float, rng: np.random.Generator) -> Rows:
             "modes": float(len(found)),
             "alternatives": float(np.mean([S in listed for S in found])),
             "sampled": float(np.mean([S in drawn for S in found])),
-            "OMP": float(np.mean([S == answer for S in found])),
+            "OMP": float(np.mean([answer == S for S in found])),
         }
     return rows
 

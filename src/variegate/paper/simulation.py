@@ -39,20 +39,21 @@ class Settings:
     blocks: tuple[float, ...] = (0.5, 0.8, 0.9, 0.95, 0.99)  # correlation within a block
     decoys: tuple[float, ...] = (0.1, 0.3, 0.5)  # noise of the decoy
     field: tuple[float, ...] = (0.5,)  # share of the square that is measured densely
-    modes: tuple[float, ...] = (0.95, 0.99, 0.999)  # correlation of the copies with what they copy
+    modes: tuple[float, ...] = (15.0, 30.0, 100.0)  # samples
+    copy_correlation: float = 0.99  # of two copies with each other
     methods: tuple[str, ...] = (OURS, "variegate", "SpikeSlab", "FS", "OMP", "Lasso", "eNet")
 
 
 QUICK = {
     "datasets": 2, "features": 40, "true": 4, "test": 200, "grid": 5, "blocks": (0.5, 0.95), "decoys": (0.3,),
-    "modes": (0.99,), "methods": (OURS, "OMP", "Lasso"),
+    "modes": (15.0,), "methods": (OURS, "OMP", "Lasso"),
 }  # fmt: skip
 
 TITLES = {
     "blocks": ("Collinear groups", "correlation within a group"),
     "decoys": ("Decoys: the sum of two true columns with noise", "noise of the decoy"),
     "field": ("A field with few sites in one half", "share measured densely"),
-    "modes": ("Several posterior modes", "correlation of the copies"),
+    "modes": ("Several posterior modes", "samples"),
 }
 
 
@@ -104,8 +105,8 @@ def _about(settings: Settings) -> str:
     return (
         f"{settings.datasets} data sets of each design and level, {settings.samples} samples, {settings.features} "
         f"columns (the field: {3 * settings.grid**2}; the modes: 10), signal-to-noise ratio {settings.snr:g} (the "
-        f"field: 10). All methods choose as many columns as are true, {settings.true}, and are fitted by least squares. "
-        f"Means ± standard errors over the data sets; asterisks: differs from {OURS} (signed rank, Holm; * p < 0.05, "
+        f"field: 10). All methods choose as many columns as are true, {settings.true}, and are fitted by least "
+        f"squares. Means ± standard errors over the data sets; asterisks: differs from {OURS} (signed rank, Holm; * p < 0.05, "
         "** 0.01, *** 0.001)."
     )
 
@@ -141,7 +142,7 @@ def modes_text(table: pd.DataFrame) -> str:
     """Which share of the modes is found."""
     rows = []
     for (level, method), own in table.groupby(["level", "method"], sort=False):
-        row = {"correlation of the copies": f"{level:g}", "posterior": method, "modes": f"{own['modes'].mean():.1f}"}
+        row = {"samples": f"{level:g}", "posterior": method, "modes": f"{own['modes'].mean():.1f}"}
         for score, title in (("alternatives", "among the alternatives"), ("sampled", "among the samples")):
             row[title] = f"{own[score].mean():.2f} ± {own[score].sem():.2f}"
         row["OMP's answer"] = f"{own['OMP'].mean():.2f}"
@@ -149,7 +150,7 @@ def modes_text(table: pd.DataFrame) -> str:
         row["p"] = p_text(metrics.signed_rank(several["alternatives"], several["OMP"])) if len(several) else ""
         rows.append(row)
     return (
-        "Each of three true columns has two near-copies in the table, itself it is not there. Modes: local optima of "
+        "Of each of three true columns there are two near-copies, but not itself. Modes: local optima of "
         "the enumerated posterior with at least a twentieth of the best set's probability. Share of them found by as "
         f"many `alternatives` as there are modes, by {DRAWN} sets drawn from q, and by OMP's one answer; p: "
         f"alternatives against OMP, where there are several modes (signed rank).\n\n{markdown(pd.DataFrame(rows))}"
