@@ -7,6 +7,7 @@ import numpy as np
 
 from ..dpp.sets import IntArray
 from ..estimators import DiverseClassifier, DiverseRegressor
+from ..posterior import Posterior
 from .problem import Problem
 
 Law = Literal["dpp", "bernoulli"]
@@ -35,5 +36,8 @@ class Variational:
             posterior=self.posterior,
             n_features_to_select=size,
             random_state=rng,
-        ).fit(problem.X, problem.y)
-        return np.flatnonzero(model.support_) if self.polished else model.posterior_.map(size, polished=False)
+        )
+        if self.polished:
+            return np.flatnonzero(model.fit(problem.X, problem.y).support_)
+        # no fit(): it would polish a set that nobody asked for
+        return Posterior(model._fit_posterior(problem.X, problem.y)).map(size, polished=False)

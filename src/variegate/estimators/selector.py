@@ -119,6 +119,10 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
+        return self._keep(self._fit_posterior(X, y, sample_weight))
+
+    def _fit_posterior(self, X: Any, y: Any, sample_weight: Any = None) -> Fit:
+        """The posterior over the candidates alone: no set is chosen, which may take as long as the fit."""
         check_parameters(self)
         X, y = validate_data(
             self, X, y, accept_sparse=("csc", "csr"), dtype=[np.float64, np.float32], order="C", ensure_min_samples=2,
@@ -133,8 +137,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         rng = _generator(self.random_state)
         with ExitStack() as stack:
             callback = stack.enter_context(ProgressLine()) if self.verbose else None
-            found = fit(target, rng, self._settings(), callback=callback)
-        return self._keep(found)
+            return fit(target, rng, self._settings(), callback=callback)
 
     def _choose_candidates(self, X: Any, y: NDArray[Any], weights: FloatArray | None) -> Candidates:
         names, M = getattr(self, "feature_names_in_", None), X.shape[1]

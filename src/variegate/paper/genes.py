@@ -45,7 +45,7 @@ class Settings:
     false_discoveries: float = 0.05  # of enrichment
 
 
-QUICK = {"repeats": 2, "methods": (OURS, "OMP", "Lasso", "Random"), "screen": 300, "rank": 100}
+QUICK = {"repeats": 2, "methods": (OURS, "FS", "OMP", "Random"), "screen": 300, "rank": 100}
 
 
 class Genes(NamedTuple):

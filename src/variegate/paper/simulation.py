@@ -46,8 +46,8 @@ class Settings:
 
 
 QUICK = {
-    "datasets": 2, "features": 40, "true": 4, "test": 200, "grid": 5, "blocks": (0.5, 0.95), "decoys": (0.3,),
-    "modes": (15.0,), "methods": (OURS, "OMP", "Lasso"),
+    "datasets": 2, "samples": 60, "features": 24, "block": 4, "true": 4, "test": 200, "grid": 4, "blocks": (0.9,),
+    "decoys": (0.3,), "modes": (15.0,), "methods": (OURS, "OMP", "Lasso"),
 }  # fmt: skip
 
 TITLES = {

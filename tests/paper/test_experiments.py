@@ -14,7 +14,7 @@ from variegate.paper import EXPERIMENTS, run_experiment
 from variegate.paper.__main__ import main
 from variegate.paper.outputs import MARK, write_results
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def test_toy(tmp_path):
