@@ -100,7 +100,8 @@ def modes(settings: Any, samples: float, rng: np.random.Generator) -> Rows:
     y = base.sum(axis=(1, 2)) + np.sqrt(true / settings.snr) * rng.standard_normal(N)
     answer = frozenset(select("omp", Problem(X, y, "regression"), true, rng).tolist())
     rows = {}
-    for name, (prior, posterior) in PAIRS.items():
+    for name in settings.posteriors:
+        prior, posterior = PAIRS[name]
         model = DiverseRegressor(prior=prior, posterior=posterior, random_state=rng).fit(X, y)
         post = model.posterior_
         found = posterior_modes(post.target)

@@ -18,7 +18,7 @@ from .. import metrics, plots
 from ..comparison.engine import Running as Engine
 from ..comparison.engine import collect
 from ..comparison.store import Store
-from .designs import DESIGNS, DRAWN
+from .designs import DESIGNS, DRAWN, PAIRS
 from .methods import COLOURS, MARKERS, OURS
 from .outputs import markdown, new_figure, save_figure, write_results, write_table
 from .settings import Running
@@ -42,12 +42,13 @@ class Settings:
     field: tuple[float, ...] = (0.5,)  # share of the square that is measured densely
     modes: tuple[float, ...] = (15.0, 30.0, 100.0)  # samples
     copy_correlation: float = 0.99  # of two copies with each other
+    posteriors: tuple[str, ...] = tuple(PAIRS)  # whose modes are looked at
     methods: tuple[str, ...] = (OURS, "variegate", "SpikeSlab", "FS", "OMP", "Lasso", "eNet")
 
 
 QUICK = {
     "datasets": 2, "samples": 60, "features": 24, "block": 4, "true": 4, "test": 200, "grid": 4, "blocks": (0.9,),
-    "decoys": (0.3,), "modes": (15.0,), "methods": (OURS, "OMP", "Lasso"),
+    "decoys": (0.3,), "modes": (15.0,), "posteriors": (OURS,), "methods": (OURS, "OMP", "Lasso"),
 }  # fmt: skip
 
 TITLES = {
