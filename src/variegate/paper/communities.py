@@ -58,18 +58,22 @@ def enrichment(
     P(overlap ≥ k) for |community| genes drawn from the background without replacement. Sets with fewer than `least`
     genes in the background are left out. q is over all pairs tested.
     """
-    known = set(background)
-    inside = {name: known.intersection(genes) for name, genes in sets.items()}
+    known = {gene: i for i, gene in enumerate(dict.fromkeys(background))}
+    inside = {name: known.keys() & set(genes) for name, genes in sets.items()}
     inside = {name: genes for name, genes in inside.items() if len(genes) >= least}
-    rows = []
-    for number, genes in members.items():
-        for name, pathway in inside.items():
-            shared = sorted(pathway.intersection(genes))
-            p = float(stats.hypergeom.sf(len(shared) - 1, len(known), len(pathway), len(genes)))
-            rows.append((number, len(genes), name, len(pathway), len(shared), p, " ".join(shared)))
-    columns = ["community", "genes", "set", "set size", "overlap", "p", "shared"]
-    table = pd.DataFrame(rows, columns=columns)
-    table.insert(6, "q", stats.false_discovery_control(table["p"]) if len(table) else table["p"])
+    sizes = np.array([len(genes) for genes in inside.values()])
+    members_of = np.zeros((len(known), len(inside)), dtype=np.int64)
+    for column, genes in enumerate(inside.values()):
+        members_of[[known[gene] for gene in genes], column] = 1
+    parts = []
+    for number, community in members.items():
+        rows = sorted({known[gene] for gene in community})
+        overlap = members_of[rows].sum(axis=0)
+        p = stats.hypergeom.sf(overlap - 1, len(known), sizes, len(rows))
+        about = {"community": number, "genes": len(rows), "set": list(inside), "set size": sizes}
+        parts.append(pd.DataFrame({**about, "overlap": overlap, "p": p}))
+    table = pd.concat(parts, ignore_index=True)
+    table["q"] = stats.false_discovery_control(table["p"]) if len(table) else table["p"]
     return table.sort_values(["p", "community", "set"], kind="stable", ignore_index=True)
 
 

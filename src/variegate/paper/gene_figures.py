@@ -25,10 +25,14 @@ def boxes_figure(found: Comparison, tables: dict[str, pd.DataFrame]) -> Any:
         wide = found.values(metric)
         samples = {name: wide[name].dropna().to_numpy() for name in found.methods}
         plots.boxes(samples, LABELS[metric], highlighted=OURS, ax=ax)
+        ax.set_ylabel(LABELS[metric])
         low, high = ax.get_ylim()
         ax.set_ylim(low, high + 0.06 * (high - low))
         for i, p in enumerate(table["p"], start=1):
             ax.text(i, high + 0.02 * (high - low), marks(p), ha="center", va="center", fontsize=9)
+        for i, lost in enumerate(table["infinite"], start=1):
+            if lost:
+                ax.text(i, low, f"{lost} × −∞", ha="center", va="bottom", fontsize=7)
         ax.tick_params(axis="x", labelsize=8)
     axes[0].axhline(0.5, color=plots.OTHERS, ls="--", lw=1)
     return figure
@@ -62,7 +66,7 @@ def _circle(ax: Any, top: pd.DataFrame, kernel: Any, scale: tuple[float, float, 
     pairs = [(i, j) for i in range(len(S)) for j in range(i) if K[i, j] > threshold]
     for i, j in pairs:
         ax.plot(*places[[i, j]].T, color="#9A9A9A", lw=0.4 + 1.6 * (K[i, j] - threshold) / (1 - threshold), zorder=1)
-    radius = 13 * np.sqrt(np.pi) * top["times"].to_numpy() / most / 2  # points
+    radius = 9 * np.sqrt(np.pi) * top["times"].to_numpy() / most / 2  # points
     points = ax.scatter(
         *places.T, s=(2 * radius) ** 2 * np.pi / 4 + 8, c=top["similarity"], cmap="viridis", vmin=0, vmax=largest,
         zorder=2, edgecolors="white", linewidths=0.5,

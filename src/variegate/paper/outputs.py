@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -53,9 +54,13 @@ def new_figure(*shape: int, size: tuple[float, float], **options: Any) -> tuple[
 
 
 def save_figure(figure: Any, out: Path, name: str) -> None:
-    """Write a figure as PNG (150 dots per inch) and SVG; the same figure is the same file."""
+    """Write a figure as PNG (150 dots per inch, 256 colours: a third of the size) and SVG; same figure, same file."""
     import matplotlib as mpl
+    from PIL import Image  # comes with matplotlib
 
+    pixels = io.BytesIO()
     with mpl.rc_context({"svg.hashsalt": "variegate"}):
-        figure.savefig(out / f"{name}.png", dpi=150)
+        figure.savefig(pixels, dpi=150)
+        few = Image.open(pixels).convert("RGB").quantize(256, dither=Image.Dither.NONE)
+        few.save(out / f"{name}.png", dpi=(150, 150), optimize=True)
         figure.savefig(out / f"{name}.svg", metadata={"Date": None})
