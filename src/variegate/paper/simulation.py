@@ -47,7 +47,7 @@ class Settings:
 
 
 QUICK = {
-    "datasets": 2, "samples": 60, "features": 24, "block": 4, "true": 4, "test": 200, "grid": 4, "blocks": (0.9,),
+    "datasets": 1, "samples": 60, "features": 24, "block": 4, "true": 4, "test": 200, "grid": 4, "blocks": (0.9,),
     "decoys": (0.3,), "modes": (15.0,), "posteriors": (OURS,), "methods": (OURS, "OMP", "Lasso"),
 }  # fmt: skip
 
@@ -125,7 +125,7 @@ def part(design: str, table: pd.DataFrame, settings: Settings) -> str:
     for (level, method), own in table.groupby(["level", "method"], sort=False):
         row = {level_name: f"{level:g}", "method": method}
         for score in scores:
-            row[score] = f"{own[score].mean():.3g} ± {own[score].sem():.2g}"
+            row[score] = mean_text(own[score])
         rows.append(row)
     for score in scores:
         for level, group in table.groupby("level", sort=False):
@@ -148,7 +148,7 @@ def modes_text(table: pd.DataFrame) -> str:
     for (level, method), own in table.groupby(["level", "method"], sort=False):
         row = {"samples": f"{level:g}", "posterior": method, "modes": f"{own['modes'].mean():.1f}"}
         for score, title in (("alternatives", "among the alternatives"), ("sampled", "among the samples")):
-            row[title] = f"{own[score].mean():.2f} ± {own[score].sem():.2f}"
+            row[title] = mean_text(own[score])
         row["OMP's answer"] = f"{own['OMP'].mean():.2f}"
         several = own[own["modes"] > 1]
         row["p"] = p_text(metrics.signed_rank(several["alternatives"], several["OMP"])) if len(several) else ""
@@ -159,6 +159,15 @@ def modes_text(table: pd.DataFrame) -> str:
         f"many `alternatives` as there are modes, by {DRAWN} sets drawn from q, and by OMP's one answer; p: "
         f"alternatives against OMP, where there are several modes (signed rank).\n\n{markdown(pd.DataFrame(rows))}"
     )
+
+
+def mean_text(values: pd.Series) -> str:
+    """Mean ± standard error; a single value alone.
+
+    >>> mean_text(pd.Series([1.0, 3.0])), mean_text(pd.Series([0.5]))
+    ('2 ± 1', '0.5')
+    """
+    return f"{values.mean():.3g}" + (f" ± {values.sem():.2g}" if len(values) > 1 else "")
 
 
 def figure(tables: dict[str, pd.DataFrame]) -> Any:

@@ -59,9 +59,9 @@ class Field(NamedTuple):
     widths: Array
     everywhere: Array  # sites of all stations, for the outline
 
-    def bumps(self, places: Array) -> Array:
-        """Features of some places (n, M)."""
-        return gaussian_bumps(places, self.centres, self.widths)
+    def bumps(self, places: Array, S: Array | slice = slice(None)) -> Array:
+        """Features of some places (n, M), or of some of the candidates."""
+        return gaussian_bumps(places, self.centres[S], self.widths[S])
 
 
 def run(settings: Settings, data: Any, out: Path, running: Running) -> None:
@@ -157,8 +157,8 @@ def land(field: Field, settings: Settings) -> Raster:
 
 def predict(field: Field, train: Array, S: Array, places: Array, fit: str = "MSE") -> Array:
     """Temperature at places (n, 2) by the chosen bumps, their heights found by one of FITS."""
-    model = FITS[fit]().fit(field.bumps(field.sites[train])[:, S], field.y[train])
-    return np.asarray(model.predict(field.bumps(places)[:, S]))
+    model = FITS[fit]().fit(field.bumps(field.sites[train], S), field.y[train])
+    return np.asarray(model.predict(field.bumps(places, S)))
 
 
 def with_normal_heights(field: Field, found: Comparison) -> Comparison:
