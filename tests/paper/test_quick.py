@@ -77,10 +77,10 @@ def test_genes_are_chosen_by_every_method_in_every_repeat(results):
 def test_temperature_has_every_number_of_measurements(results):
     out = results("temperature")
     curves = pd.read_csv(out / "curves.csv")
-    assert set(curves["measurements"]) == {60, 200}
+    assert set(curves["measurements"]) == {100, 200}
     assert set(curves["metric"]) == {"MSE", "MSE, normal heights", "distance"}
     assert (curves["n"] == 2).all()
-    sizes = pd.read_csv(out / "repeats-60.csv").groupby("repeat")["size"].nunique()
+    sizes = pd.read_csv(out / "repeats-100.csv").groupby("repeat")["size"].nunique()
     assert (sizes == 1).all()  # all methods take as many as ours
     assert (pd.read_csv(out / "overshoot.csv")["beyond"] >= 0).all()
 

@@ -45,8 +45,7 @@ class Settings:
 
 
 QUICK = {
-    "repeats": 2, "train_sizes": (60, 200), "spacing_km": 600.0, "methods": (OURS, "OMP", "Lasso", "Random"),
-    "pixel_km": 50.0,
+    "repeats": 2, "train_sizes": (100, 200), "methods": (OURS, "OMP", "Lasso", "Random"), "pixel_km": 50.0,
 }  # fmt: skip
 
 
