@@ -93,6 +93,18 @@ def test_a_kernel_with_blocks_judges_like_its_features(rng):
     pd.testing.assert_frame_equal(blocks, features)
 
 
+def first_columns(X, y):
+    assert len(X) == len(y) == 45  # the training part
+    return np.arange(4)
+
+
+def test_screening_may_be_a_function_of_the_training_part():
+    assert study("regression", screen=first_columns).part(0).kept.tolist() == [0, 1, 2, 3]
+    assert study("regression", screen=first_columns).call()["screen"].endswith("first_columns")
+    with pytest.raises(ValueError, match="screen must be None, a number"):
+        small_comparison(screen="few")
+
+
 def test_the_test_part_may_be_a_number_of_rows():
     train, test = study("regression", test_size=17).split(0)
     assert (len(train), len(test)) == (43, 17)

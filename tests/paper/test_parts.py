@@ -96,6 +96,10 @@ class TestTemperature:
         places = np.array([[0.0, 0.0], [1000.0, 0.0], [1000.0, 1000.0]])
         assert len(temperature.grid_points(places, 500.0)) == 3  # the corner without a station has no point
 
+    def test_only_bumps_that_were_measured_are_candidates(self):
+        X = np.array([[0.9, 0.9, 0.1], [0.6, 0.4, 0.1], [0.7, 0.6, 0.1], [0.0, 0.0, 0.1]])
+        assert temperature.measured(X, X[:, 0]).tolist() == [0]
+
     def test_normal_heights_shrink(self, stand_ins):
         field = temperature.load(temperature.Settings(spacing_km=400.0), stand_ins)
         train, S = np.arange(40), np.arange(0, len(field.widths), 5)

@@ -28,7 +28,7 @@ def compare(
     repeats: int = 100,
     test_size: float = 0.2,
     size: int | None = None,
-    screen: int | None = None,
+    screen: Any = None,
     kernel: Any = None,
     points: Any = None,
     communities: Any = None,
@@ -56,6 +56,7 @@ def compare(
     size : how many features each method chooses
         None: as many as `reference` likes, in each repeat; one, where it likes none (a warning counts these).
     screen : keep so many columns first, by a univariate test on the training part
+        Or a function of the training part (X, y) that returns the positions to keep.
     kernel : the full similarity, to judge by where `similarity` is a low-rank factor of it
         (M, d) features, or a kernel of the M columns with blocks (`similarity.network_kernel`).
     points : (M, p) places of the columns, for their mean pairwise distance
@@ -120,9 +121,10 @@ def _check(study: Study, repeats: int) -> None:
     M = study.data.X.shape[1]
     if not is_whole(repeats) or repeats < 1:
         raise ValueError(f"repeats must be a whole number above zero, got {repeats!r}.")
-    if study.screen is not None and not (is_whole(study.screen) and study.screen >= 1):
-        raise ValueError(f"screen must be None or a number of columns to keep, got {study.screen!r}.")
-    most = M if study.screen is None else min(M, study.screen)
+    counted = study.screen is not None and not callable(study.screen)
+    if counted and not (is_whole(study.screen) and study.screen >= 1):
+        raise ValueError(f"screen must be None, a number of columns to keep, or a function; got {study.screen!r}.")
+    most = min(M, study.screen) if counted else M
     if study.size is not None and not (is_whole(study.size) and 1 <= study.size <= most):
         raise ValueError(
             f"size must be None or a whole number from 1 to {most}, the columns left; got {study.size!r}."
