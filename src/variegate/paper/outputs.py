@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import pandas as pd
 
 from .settings import write_settings
 
+LARGE = 250_000  # bytes of a picture
 MARK = "<!-- results: below this line the run writes, above it people do -->"
 
 
@@ -54,13 +54,13 @@ def new_figure(*shape: int, size: tuple[float, float], **options: Any) -> tuple[
 
 
 def save_figure(figure: Any, out: Path, name: str) -> None:
-    """Write a figure as PNG (150 dots per inch, 256 colours: a third of the size) and SVG; same figure, same file."""
+    """Write a figure as PNG (150 dots per inch) and SVG; the same figure is the same file."""
     import matplotlib as mpl
     from PIL import Image  # comes with matplotlib
 
-    pixels = io.BytesIO()
+    path = out / f"{name}.png"
     with mpl.rc_context({"svg.hashsalt": "variegate"}):
-        figure.savefig(pixels, dpi=150)
-        few = Image.open(pixels).convert("RGB").quantize(256, dither=Image.Dither.NONE)
-        few.save(out / f"{name}.png", dpi=(150, 150), optimize=True)
+        figure.savefig(path, dpi=150)
         figure.savefig(out / f"{name}.svg", metadata={"Date": None})
+    if path.stat().st_size > LARGE:  # 256 colours take a third of the space, but may lose rare ones
+        Image.open(path).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(path, dpi=(150, 150))
