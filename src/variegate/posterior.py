@@ -13,7 +13,7 @@ from .dpp.sets import IntArray, as_count, as_size
 from .inference import Fit, Target
 from .inference.exchange import exchange
 from .inference.importance import ImportanceWeights, smooth
-from .inference.local_search import NOTHING, polish, swaps
+from .inference.local_search import NOTHING, grow, polish, swaps
 from .inference.threads import one_blas_thread
 from .naming import find_positions
 from .predictions import PredictiveMixture, average_predictions
@@ -216,7 +216,7 @@ class Posterior:
         """The best set, of the given size if one is given: q's own, then exchanged on the target itself.
 
         q prefers near-copies once its free optimum is exhausted; the target, log p(y|S) + log p(S), does not. The best
-        of the sets that were drawn is exchanged too: where gains are approximate, q's own may be stuck.
+        of the sets that were drawn is exchanged too, and one that grew feature by feature: q's own may be stuck.
         """
         size = self.target.size if size is None else as_size(size, self.n_features, "the number of features")
         if size is not None and size < len(self.included):
@@ -224,7 +224,10 @@ class Posterior:
         S = self._whole(self.q.map(None if size is None else size - len(self.included)))
         if not polished or not self.target.has_gains:
             return S
-        starts = {T.tobytes(): T for T in [S, *self._best_drawn(size)]}.values()
+        grown = grow(self.target, size, self.included, self.excluded)
+        if size is not None and len(grown) < size:  # copies of its members are all that is left
+            grown = S
+        starts = {T.tobytes(): T for T in [S, grown, *self._best_drawn(size)]}.values()
         ends = [polish(self.target, T, keep_size=size is not None, settled=self._settled()) for T in starts]
         return max(ends, key=self.target.log_joint)
 

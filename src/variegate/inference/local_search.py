@@ -68,13 +68,15 @@ def swaps(target: Target, S: IntArray, settled: IntArray = NOTHING) -> list[tupl
     return moves
 
 
-def grow(target: Target, size: int | None = None, start: IntArray | None = None) -> IntArray:
-    """Add the feature with the largest gain until `size` are in, or while the gain is positive."""
+def grow(
+    target: Target, size: int | None = None, start: IntArray | None = None, excluded: IntArray = NOTHING
+) -> IntArray:
+    """Add the feature with the largest gain, none `excluded`, until `size` are in, or while the gain is positive."""
     S = np.empty(0, dtype=np.int64) if start is None else start
     limit = target.n_features if size is None else size
     while len(S) < limit:
         gains = target.log_odds(target.evaluate([S]))[0]
-        gains[S] = -np.inf
+        gains[S] = gains[excluded] = -np.inf
         m = int(np.argmax(gains))
         if gains[m] == -np.inf or (size is None and gains[m] <= 0):
             break
