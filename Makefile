@@ -8,7 +8,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-oldest lint format bench clean
+.PHONY: help demo test test-slow test-oldest lint format docs bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -27,6 +27,10 @@ $(VENV)/.dev: $(VENV)/.uv pyproject.toml
 
 $(VENV)/.bench: $(VENV)/.dev
 	$(INSTALL) -e ".[dev,bench]"
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.dev
+	$(INSTALL) -e ".[dev,docs]"
 	@touch $@
 
 demo: $(VENV)/.dev  ## the paper's figure 1
@@ -53,9 +57,14 @@ format: $(VENV)/.dev  ## let ruff tidy the code
 	$(BIN)/python -m ruff format .
 	$(BIN)/python -m ruff check --fix .
 
+docs: $(VENV)/.docs  ## the site, docs/_build/html/index.html; warnings, dead links and remote resources are errors
+	rm -rf docs/_build docs/gallery
+	$(ONE_THREAD) MPLBACKEND=agg $(BIN)/python -m sphinx -b html -W --keep-going -n -q docs docs/_build/html
+	$(BIN)/python docs/check_site.py docs/_build/html
+
 bench: $(VENV)/.bench  ## speed and memory, side by side with the peers
 	$(BIN)/python -m benchmarks
 
 clean:  ## remove the environments and caches
-	rm -rf $(VENV) .venv-oldest .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-oldest docs/_build docs/gallery .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
