@@ -33,8 +33,8 @@ $(VENV)/.docs: $(VENV)/.dev
 	$(INSTALL) -e ".[dev,docs]"
 	@touch $@
 
-demo: $(VENV)/.dev  ## the paper's figure 1
-	$(BIN)/python experiments/toy/run.py
+demo: $(VENV)/.dev  ## select from the breast cancer data, and name the page to open
+	$(BIN)/variegate demo --overwrite
 
 test: $(VENV)/.dev  ## the test suite
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m "not slow" $(PYTEST_ARGS)

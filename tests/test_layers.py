@@ -13,7 +13,7 @@ LAYERS = [
     {"predictions"},
     {"posterior"},
     {"estimators", "metrics"},
-    {"saving", "baselines"},
+    {"saving", "baselines", "tables"},
     {"plots"},
     {"comparison"},
     {"report"},

@@ -5,9 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import stats
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from inference_problems import Exact, correlated_data, make_target, similarity_of_columns
 from variegate.inference import Settings, Target, fit
+from variegate.inference.local_search import polish
 from variegate.likelihoods import CustomLikelihood, Gaussian, Logistic
 from variegate.posterior import Diagnostics, Posterior, jaccard_distance
 from variegate.predictions import PredictiveMixture
@@ -49,6 +51,25 @@ def test_conditioning_is_renormalising_q(posterior, exact):
     assert all(1 in S and not np.isin([0, 2], S).any() for S in given.sample(20, 0))
     twice = posterior.condition(include=[1]).condition(exclude=[0, 2])
     np.testing.assert_allclose(twice.inclusion_prob(), given.inclusion_prob(), atol=1e-12)
+
+
+def test_sets_are_searched_with_one_blas_thread(posterior, monkeypatch):
+    """Two threads on matrices of some dozens of rows took fifty times as long on a busy machine."""
+    seen = []
+
+    def threads():
+        return max(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+
+    def watched(*args, **options):
+        seen.append(threads())
+        return polish(*args, **options)
+
+    monkeypatch.setattr("variegate.posterior.polish", watched)
+    with threadpool_limits(2, user_api="blas"):
+        before = threads()
+        posterior.map()
+        assert threads() == before
+    assert set(seen) == {1}
 
 
 def test_sets_after_conditioning_keep_to_it(posterior):

@@ -155,7 +155,7 @@ def test_newer_format(saved, tmp_path):
         lambda header, arrays: header["fitted"].pop("theta"),
         lambda header, arrays: header["fitted"].update(theta={"array": "a999"}),
         lambda header, arrays: header["fitted"].update(theta={"list": [1, 2]}),
-        lambda header, arrays: header["fitted"].update(columns=[99]),
+        lambda header, arrays: header["fitted"].update(unit=[99]),
         lambda header, arrays: header.update(params=[]),
         lambda header, arrays: header["fitted"].update(map={"list": [0.5]}),
         lambda header, arrays: header["fitted"].update(X=header["fitted"]["theta"]),
@@ -187,6 +187,126 @@ def test_hostile_files_run_nothing(saved, tmp_path, monkeypatch):
     assert sorted(os.listdir(tmp_path)) == ["strange.vg"]
 
 
+def replaced(name, value):
+    def change(header, arrays):
+        arrays["strange"] = value
+        header["fitted"][name] = {"array": "strange"}
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("unit", np.r_[np.arange(7), 10**9]),  # would be counted up to
+        ("unit", np.arange(3)),
+        ("role", np.full(8, 3, dtype=np.int8)),
+        ("role", np.ones((8, 1), dtype=np.int8)),
+        ("set_sizes", -np.ones(3, dtype=np.int64)),
+        ("sets", np.full(1000, 99)),
+        ("map", np.array([-1])),
+        ("map", np.array([1, 1])),
+        ("map", np.array([2, 1])),
+        ("log_ratios", np.zeros(2)),
+        ("classes", np.array(["one"])),
+        ("y", np.full(50, 7)),
+        ("X", np.zeros((50, 9))),
+        ("elbo_trace", np.array(["a"])),
+    ],
+)
+def test_arrays_that_do_not_fit_each_other(saved, name, value, tmp_path):
+    refuse(rewritten(saved, replaced(name, value)), tmp_path, "damaged")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda header, arrays: header["fitted"].update(elbo="high"),
+        lambda header, arrays: header["fitted"].update(converged="no"),
+        lambda header, arrays: header["fitted"].update(feature_names={"list": list("abc")}),
+        lambda header, arrays: header["fitted"].update(feature_names={"list": list(range(8))}),
+        lambda header, arrays: header["fitted"].update(prior="normal"),
+        lambda header, arrays: header["params"].update(prior="normal"),
+        lambda header, arrays: header["params"].update(tol="small"),
+        lambda header, arrays: header["fitted"].update(X={"sparse": {}, "shape": [10**15, 1]}),
+    ],
+)
+def test_values_that_make_no_sense(saved, change, tmp_path):
+    refuse(rewritten(saved, change), tmp_path, "damaged")
+
+
+def test_a_huge_sparse_table(saved, tmp_path):
+    def change(header, arrays):
+        arrays |= {"i": np.zeros(1, dtype=np.int64), "p": np.arange(2), "d": np.ones(1)}
+        parts = {"data": {"array": "d"}, "indices": {"array": "i"}, "indptr": {"array": "p"}}
+        header["fitted"]["X"] = {"sparse": parts, "shape": [10**15, 1]}
+
+    refuse(rewritten(saved, change), tmp_path, "damaged")
+
+
+@pytest.mark.parametrize("depth", [2000, 100_000])
+def test_a_deep_header(depth, tmp_path):
+    out = io.BytesIO()
+    header = '{"format": 1, "params": ' + '{"list":[' * depth + "1" + "]}" * depth + "}"
+    np.savez(out, header=np.frombuffer(header.encode(), dtype=np.uint8))
+    refuse(out.getvalue(), tmp_path, "no readable header")
+
+
+def test_one_array_under_many_names(tmp_path):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as file:
+        file.writestr("a.npy", bytes(1000))
+        file.filelist.extend([file.filelist[0]] * 50)  # the directory names the same bytes again and again
+    refuse(out.getvalue(), tmp_path, "other parts than plain arrays")
+
+
+def test_parameters_changed_after_the_fit(tmp_path):
+    model = MODELS["regressor"]()
+    model.set_params(prior="bernoulli", posterior="bernoulli")
+    vg.save(model, tmp_path / "fit.vg")
+    assert_same(model, vg.load(tmp_path / "fit.vg"))
+
+
+def test_names_of_side_information_are_kept(tmp_path):
+    phi = pd.DataFrame(np.eye(8), index=FRAME.columns[::-1])
+    odds = pd.Series(np.arange(8.0), index=FRAME.columns[::-1])
+    model = vg.DiverseRegressor(similarity=phi, prior_log_odds=odds, **QUICK).fit(FRAME, Y)
+    vg.save(model, tmp_path / "fit.vg")
+    again = vg.load(tmp_path / "fit.vg")
+    np.testing.assert_array_equal(again.fit(FRAME, Y).inclusion_probabilities_, model.inclusion_probabilities_)
+
+
+def test_labels_that_are_dates(tmp_path):
+    days = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]")
+    vg.save(vg.DiverseClassifier(**QUICK).fit(X, days[(Y > 0).astype(int)]), tmp_path / "fit.vg")
+    assert vg.load(tmp_path / "fit.vg").classes_.tolist() == days.tolist()
+
+
+def test_constant_columns_stay_out(tmp_path):
+    with pytest.warns(vg.similarity.SimilarityWarning):
+        model = vg.DiverseRegressor(always_include=[3], **QUICK).fit(np.c_[np.ones(50), X], Y)
+    vg.save(model, tmp_path / "fit.vg")
+    again = vg.load(tmp_path / "fit.vg")
+    np.testing.assert_array_equal(again.support_, model.support_)
+    np.testing.assert_allclose(again.coef_, model.coef_)
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    link, place = tmp_path / "link.vg", tmp_path / "elsewhere" / "fit.vg"
+    link.symlink_to(place)
+    vg.save(MODELS["regressor"](), link)
+    assert link.is_symlink()
+    assert os.listdir(place.parent) == ["fit.vg"]
+    vg.load(link)
+
+
+def test_a_name_as_long_as_names_may_be(tmp_path):
+    path = tmp_path / ("n" * 252 + ".vg")
+    vg.save(MODELS["regressor"](), path)
+    vg.load(path)
+
+
 def test_what_cannot_be_saved(tmp_path):
     with pytest.raises(ValueError, match="has not been fitted"):
         vg.save(vg.DiverseRegressor(), tmp_path / "x.vg")
@@ -197,7 +317,7 @@ def test_what_cannot_be_saved(tmp_path):
         vg.save(labels, tmp_path / "x.vg")
     with pytest.raises(FileNotFoundError):
         vg.load(tmp_path / "x.vg")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match=r"no folder .*nowhere to write .* into; make it first"):
         vg.save(MODELS["regressor"](), tmp_path / "nowhere" / "x.vg")
     assert os.listdir(tmp_path) == []
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from scipy.optimize import minimize
 from scipy.stats import linregress
 
@@ -68,6 +69,37 @@ def test_copies_tie_wherever_they_stand(test, n_columns):
     assert len(set(statistics[[*range(n_columns), n_columns + 9]])) == 1
 
 
+@pytest.mark.parametrize("statistic", [f_statistics, likelihood_ratios])
+def test_weights_are_repeated_rows(statistic):
+    counts = np.random.default_rng(2).integers(0, 4, 50)
+    repeated = statistic(np.repeat(X, counts, axis=0), np.repeat(T, counts))
+    np.testing.assert_allclose(statistic(X, T, counts), repeated, rtol=1e-6, atol=1e-8)
+    np.testing.assert_array_equal(statistic(X, T, np.ones(50)), statistic(X, T))
+
+
+@pytest.mark.parametrize("test", ["f", "likelihood_ratio"])
+def test_weights_that_add_up_to_one_keep_the_order(test):
+    scores = [screen(X, T, n, test, sample_weight=np.full(50, 0.02)).tolist() for n in (1, 2, 3)]
+    assert scores == [screen(X, T, n, test).tolist() for n in (1, 2, 3)]
+
+
+@pytest.mark.parametrize("statistic", [f_statistics, likelihood_ratios])
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_matrix])
+def test_sparse_tables(statistic, kind):
+    table = np.where(X > 5, X, 0.0)
+    weights = np.arange(50) % 3
+    np.testing.assert_array_equal(statistic(kind(table), T), statistic(table, T))
+    np.testing.assert_array_equal(statistic(kind(table), T, weights), statistic(table, T, weights))
+
+
+@pytest.mark.parametrize("n_columns", [5, 9, 17])
+def test_copies_tie_across_chunks(n_columns, monkeypatch):
+    monkeypatch.setattr("variegate.screening._CHUNK", 4)
+    copies = np.repeat(X[:, [9]], n_columns, axis=1)
+    for statistic in (f_statistics, likelihood_ratios):
+        assert len(set(statistic(copies, T))) == 1
+
+
 def test_separated_classes_reach_the_bound():
     t = np.repeat([0, 1], 10)
     x = np.column_stack([t * 2.0 + np.linspace(0, 1, 20), np.linspace(-1, 1, 20)])
@@ -105,8 +137,15 @@ def test_classes_can_be_words():
         ((np.where(X > 5, np.nan, X), T, 2), "missing"),
         ((X, SIGNAL, 2, "likelihood_ratio"), "two classes, got 50"),
         ((X, np.where(T, np.nan, 0.0), 2), "outcome without missing"),
+        ((sparse.csr_array(np.where(X > 5, np.nan, X)), T, 2), "missing"),
     ],
 )
 def test_bad_input(arguments, message):
     with pytest.raises(ValueError, match=message):
         screen(*arguments)
+
+
+@pytest.mark.parametrize("weights", [np.ones(3), -np.ones(50), np.zeros(50), np.full(50, np.nan)])
+def test_bad_weights(weights):
+    with pytest.raises(ValueError, match="sample_weight to hold 50 finite numbers"):
+        screen(X, T, 2, sample_weight=weights)

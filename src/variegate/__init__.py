@@ -1,13 +1,18 @@
 """Bayesian feature selection whose answer is a diverse set of predictive features."""
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .dpp import IndependentSets, LowRankDPP
-from .inference import ConvergenceWarning, Fit, Settings, Target, fit, sample_posterior
-from .likelihoods import CustomLikelihood, Gaussian, Logistic, SumLikelihood
-from .posterior import Posterior
-from .priors import bernoulli_prior, dpp_prior
+if TYPE_CHECKING:
+    from .comparison.compare import compare
+    from .comparison.stability import stability_selection
+    from .dpp import IndependentSets, LowRankDPP
+    from .estimators import DiverseClassifier, DiverseRegressor
+    from .inference import ConvergenceWarning, Fit, Settings, Target, fit, sample_posterior
+    from .likelihoods import CustomLikelihood, Gaussian, Logistic, SumLikelihood
+    from .posterior import Posterior
+    from .priors import bernoulli_prior, dpp_prior
+    from .saving import load, save
 
 __all__ = [
     "ConvergenceWarning",
@@ -37,25 +42,33 @@ __all__ = [
     "screening",
     "similarity",
     "stability_selection",
+    "write_report",
 ]
 __version__ = "0.1.0.dev0"
 
-# rooms that read tables bring pandas with them, or scikit-learn, which takes a second: they are opened on first use
-_LAZY = {"baselines", "data", "datasets", "metrics", "screening", "similarity"}
-# so does scikit-learn
-_LAZY_NAMES = {
-    "DiverseClassifier": "estimators",
-    "DiverseRegressor": "estimators",
-    "compare": "comparison",
-    "load": "saving",
-    "save": "saving",
-    "stability_selection": "comparison",
+# opened on first use: numba, pandas and scikit-learn take a second, and `variegate --help` needs none of them
+_ROOMS = {"baselines", "data", "datasets", "metrics", "screening", "similarity"}
+_NAMES = {
+    "comparison": ("compare", "stability_selection"),
+    "dpp": ("IndependentSets", "LowRankDPP"),
+    "estimators": ("DiverseClassifier", "DiverseRegressor"),
+    "inference": ("ConvergenceWarning", "Fit", "Settings", "Target", "fit", "sample_posterior"),
+    "likelihoods": ("CustomLikelihood", "Gaussian", "Logistic", "SumLikelihood"),
+    "posterior": ("Posterior",),
+    "priors": ("bernoulli_prior", "dpp_prior"),
+    "report": ("write_report",),
+    "saving": ("load", "save"),
 }
+_ROOM_OF = {name: room for room, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LAZY:
+    if name in _ROOMS:
         return import_module(f".{name}", __name__)
-    if name in _LAZY_NAMES:
-        return getattr(import_module(f".{_LAZY_NAMES[name]}", __name__), name)
+    if name in _ROOM_OF:
+        return getattr(import_module(f".{_ROOM_OF[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -14,6 +14,7 @@ from .inference import Fit, Target
 from .inference.exchange import exchange
 from .inference.importance import ImportanceWeights, smooth
 from .inference.local_search import NOTHING, polish, swaps
+from .inference.threads import one_blas_thread
 from .naming import find_positions
 from .predictions import PredictiveMixture, average_predictions
 
@@ -158,6 +159,7 @@ class Posterior:
         found[self.included] = 1.0
         return found
 
+    @one_blas_thread
     def _corrected_inclusion(self) -> Float64Array:
         sets, weights = self.corrected_sets
         if self.target.size is None and self.target.has_gains and self.target.exact_gains:
@@ -209,6 +211,7 @@ class Posterior:
 
     # --- sets -------------------------------------------------------------------------------------------------
 
+    @one_blas_thread
     def map(self, size: int | None = None, *, polished: bool = True) -> IntArray:
         """The best set, of the given size if one is given: q's own, then exchanged on the target itself.
 
@@ -237,6 +240,7 @@ class Posterior:
         }
         return [max(values.values(), key=lambda pair: pair[0])[1]] if values else []
 
+    @one_blas_thread
     def alternatives(self, n: int = 5, *, size: int | None = None, different: float = 0.2) -> list[Alternative]:
         """Good sets that differ from each other, best first.
 
@@ -273,11 +277,11 @@ class Posterior:
 
     # --- predictions ------------------------------------------------------------------------------------------
 
+    @one_blas_thread
     def predict(self, X: npt.ArrayLike, *, covariates: Any = None, corrected: bool = False) -> PredictiveMixture:
         """The predictive law of new rows X (n, M), averaged over sets from q, or over `corrected_sets`."""
-        sets, weights = self.corrected_sets if corrected else (self._draws[0][:AVERAGED], None)
-        if weights is None:
-            weights = np.full(len(sets), 1 / len(sets))
+        drawn = self._draws[0][:AVERAGED]
+        sets, weights = self.corrected_sets if corrected else (drawn, np.full(len(drawn), 1 / len(drawn)))
         return average_predictions(self.target.likelihood, sets, weights, X, covariates)
 
     # --- trust ------------------------------------------------------------------------------------------------
@@ -303,15 +307,17 @@ class Posterior:
         after rounds of exchanging one member at random by the target's own probabilities. Both lead to the posterior:
         the weights with ever more sets, the exchanges with ever more rounds.
         """
-        sets, _ = self._draws
-        weights = self.importance.weights if self.importance.pareto_k <= RELIABLE else np.full(len(sets), 1 / len(sets))
+        sets, weights = self._draws[0], self.importance.weights
         if not self.target.has_gains:
-            return sets, self.importance.weights
+            return sets, weights
+        if self.importance.pareto_k > RELIABLE:
+            weights = np.full(len(sets), 1 / len(sets))
         rng = np.random.default_rng(0)
         for _ in range(EXCHANGES):
             sets = exchange(self.target, sets, rng, self._settled())
         return sets, weights
 
+    @one_blas_thread
     def diagnostics(self) -> Diagnostics:
         """ELBO with its error, Pareto k̂ and effective size of the importance weights, and what was learned."""
         ratios = self._draws[1]

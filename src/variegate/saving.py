@@ -8,7 +8,7 @@ import json
 import os
 import tempfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,16 @@ from . import __version__
 from .dpp import IndependentSets, LowRankDPP, SetDistribution
 from .estimators import DiverseClassifier, DiverseRegressor
 from .estimators.candidates import Candidates
+from .estimators.parameters import check_parameters
 from .estimators.selector import Training
 from .inference import Fit, Target
 from .similarity import SimilarityFeatures
+from .similarity.factorise import item_names
 
 FORMAT = 1
 KINDS = {"DiverseClassifier": DiverseClassifier, "DiverseRegressor": DiverseRegressor}
-NUMBERS = "fiubUS"  # kinds of arrays that a file may hold: plain numbers and fixed-width text
+PLAIN = "fiubUSmM"  # kinds of arrays that a file may hold: numbers, fixed-width text and dates
+CANDIDATE, ALWAYS = 1, 2  # what a column is to the model; 0 if it was screened out or is constant
 
 
 class UnreadableModel(ValueError):
@@ -36,7 +39,9 @@ class UnreadableModel(ValueError):
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator to one file, which `load` reads.
 
-    The file is complete or not there: it is written beside its place and moved. It holds the training rows.
+    The file is complete or not there: it is written beside its place and moved. It holds the training rows. Code stays
+    out of it: a function given as `similarity` is replaced by "columns", which matters only if the loaded model is
+    fitted again.
     """
     kind = type(model).__name__
     if KINDS.get(kind) is not type(model):
@@ -52,7 +57,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         "fitted": {name: pack.put(value, name) for name, value in _fitted(model).items()},
     }
     pack.arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    _write(Path(path), pack.arrays)
+    write_whole(Path(path), lambda file: np.savez(file, **pack.arrays))  # type: ignore[arg-type]
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -65,16 +70,16 @@ def load(path: str | os.PathLike[str]) -> Any:
     try:
         header = json.loads(bytes(arrays["header"]))
         version = header["format"]
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise UnreadableModel(f"{path}: not a variegate model (it has no readable header).") from error
-    if version != FORMAT:
+    if version is True or version != FORMAT:
         raise UnreadableModel(
             f"{path}: written in format {version!r} by variegate {header.get('version')}, this is format {FORMAT} of "
             f"{__version__}; update variegate, or save the model again."
         )
     try:
         return _restored(header, _Unpack(arrays))
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+    except Exception as error:  # values that contradict each other can make anything fail
         raise UnreadableModel(f"{path}: the model in it is damaged ({type(error).__name__}: {error}).") from error
 
 
@@ -92,20 +97,21 @@ def _params(model: Any) -> dict[str, Any]:
 
 def _fitted(model: Any) -> dict[str, Any]:
     found, candidates, data = model.posterior_.fit, model._candidates, model._training
-    sizes = np.array([len(S) for S in found.sets])
+    role = np.zeros(candidates.n_columns, dtype=np.int8)
+    role[candidates.columns], role[candidates.always] = CANDIDATE, ALWAYS
     return {
-        "n_features_in": model.n_features_in_,
+        "role": role,
         "feature_names": getattr(model, "feature_names_in_", np.empty(0)).tolist() or None,
         "classes": getattr(model, "classes_", None),
-        "columns": candidates.columns,
         "unit": candidates.unit,
-        "always": candidates.always,
         "X": data.X,
         "covariates": data.covariates,
         "y": data.y,
         "weights": data.weights,
         "slab_precision": found.target.likelihood.slab_precision,
+        "prior": "dpp" if isinstance(found.target.prior, LowRankDPP) else "bernoulli",
         "prior_theta": found.target.prior.theta,
+        "family": found.target.family,
         "phi": found.target.phi,
         "size": found.target.size,
         "theta": found.q.theta,
@@ -114,7 +120,7 @@ def _fitted(model: Any) -> dict[str, Any]:
         "elbo_trace": found.elbo_trace,
         "converged": bool(found.converged),
         "interrupted": bool(found.interrupted),
-        "set_sizes": sizes,
+        "set_sizes": np.array([len(S) for S in found.sets]),
         "sets": np.concatenate(found.sets) if len(found.sets) else np.empty(0, dtype=np.int64),
         "log_ratios": found.log_ratios,
         "map": model._map,
@@ -124,17 +130,20 @@ def _fitted(model: Any) -> dict[str, Any]:
 def _restored(header: Mapping[str, Any], pack: "_Unpack") -> Any:
     params = {name: pack.get(value) for name, value in header["params"].items()}
     f = {name: pack.get(value) for name, value in header["fitted"].items()}
+    _check_consistent(f)
     model = KINDS[header["kind"]](**params)
-    model.n_features_in_ = f["n_features_in"]
+    check_parameters(model)
+    model.n_features_in_ = len(f["role"])
     if f["feature_names"] is not None:
         model.feature_names_in_ = np.array(f["feature_names"], dtype=object)
     if f["classes"] is not None:
         model.classes_ = f["classes"]
-    model._candidates = Candidates(f["columns"], f["unit"], f["always"], f["n_features_in"])
+    columns, always = (np.flatnonzero(f["role"] == role) for role in (CANDIDATE, ALWAYS))
+    model._candidates = Candidates(columns, f["unit"], always, len(f["role"]))
     model._training = Training(f["X"], f["covariates"], f["y"], f["weights"])
     likelihood = model._likelihood().with_slab_precision(f["slab_precision"])
-    prior = _distribution(params["prior"], f["phi"], f["prior_theta"])
-    target = Target(likelihood, prior, family=params["posterior"], phi=f["phi"], size=f["size"])
+    prior = _distribution(f["prior"], f["phi"], f["prior_theta"])
+    target = Target(likelihood, prior, family=f["family"], phi=f["phi"], size=f["size"])
     found = Fit(
         q=target.distribution(f["theta"]),
         target=target,
@@ -142,6 +151,41 @@ def _restored(header: Mapping[str, Any], pack: "_Unpack") -> Any:
         **{name: f[name] for name in ("elbo", "elbo_error", "elbo_trace", "converged", "interrupted", "log_ratios")},
     )
     return model._keep(found, f["map"])
+
+
+def _check_consistent(f: Mapping[str, Any]) -> None:
+    """Refuse values that would be taken for a model though they are none, or that ask for memory the file has not."""
+    m, U = int((f["role"] == CANDIDATE).sum()), len(np.unique(f["unit"]))
+    sets, sizes, names, classes = f["sets"], f["set_sizes"], f["feature_names"], f["classes"]
+    N = len(f["y"])
+    whole = {
+        "role": f["role"].ndim == 1 and np.isin(f["role"], [0, CANDIDATE, ALWAYS]).all(),
+        "unit": f["unit"].shape == (m,) and np.array_equal(np.unique(f["unit"]), np.arange(U)),
+        "feature_names": names is None or (len(names) == len(f["role"]) and all(isinstance(n, str) for n in names)),
+        "X": f["X"].shape == (N, m),
+        "theta": f["theta"].shape == (U,),
+        "set_sizes": sizes.ndim == 1 and len(sizes) > 0 and (sizes >= 0).all() and sizes.sum() == len(sets),
+        "sets": _are_positions(np.split(sets, np.cumsum(sizes)[:-1]), U),
+        "map": _are_positions([f["map"]], U),
+        "log_ratios": f["log_ratios"].shape == sizes.shape and f["log_ratios"].dtype.kind == "f",
+        "elbo_trace": f["elbo_trace"].ndim == 1 and f["elbo_trace"].dtype.kind == "f",
+        "elbo": isinstance(f["elbo"], float) and isinstance(f["elbo_error"], float),
+        "converged": isinstance(f["converged"], bool) and isinstance(f["interrupted"], bool),
+        "prior": f["prior"] in ("dpp", "bernoulli"),
+        "classes": classes is None or len(classes) == len(np.unique(classes)) > 1,
+        "y": classes is None or np.array_equal(np.unique(f["y"]), np.arange(len(classes))),
+    }
+    broken = [name for name, right in whole.items() if not right]
+    if broken:
+        raise ValueError(f"{broken[0]} does not fit the rest")
+
+
+def _are_positions(sets: list[NDArray[Any]], n: int) -> bool:
+    """Whether each is a sorted set of positions below n."""
+    return all(
+        S.ndim == 1 and S.dtype.kind == "i" and (np.diff(S) > 0).all() and (not len(S) or (S[0] >= 0 and S[-1] < n))
+        for S in sets
+    )
 
 
 def _distribution(kind: str, phi: Any, theta: NDArray[np.float64]) -> SetDistribution:
@@ -174,7 +218,7 @@ class _Pack:
                 "names": self.put(value.names, name),
                 "error": self.put(value.trace_error, name),
             }
-        if isinstance(value, np.ndarray) and value.dtype.kind in NUMBERS:
+        if isinstance(value, np.ndarray) and value.dtype.kind in PLAIN:
             key = f"a{len(self.arrays)}"
             self.arrays[key] = np.ascontiguousarray(value)
             return {"array": key}
@@ -184,10 +228,18 @@ class _Pack:
             kind = "objects" if isinstance(value, np.ndarray) else "list"
             return {kind: [self.put(item, name) for item in value]}
         if hasattr(value, "to_numpy"):
-            return self.put(value.to_numpy(), name)
+            return self.put(_with_names(value), name)
         raise TypeError(
             f"A file without code cannot hold {name} = {type(value).__name__}: give numbers, text, or arrays of them."
         )
+
+
+def _with_names(frame: Any) -> Any:
+    """A data frame or Series of values by column as something that keeps the names of its rows."""
+    names, values = item_names(frame), frame.to_numpy()
+    if names is None:
+        return values
+    return SimilarityFeatures(values, names) if values.ndim == 2 else dict(zip(names, values.tolist(), strict=True))
 
 
 class _Unpack:
@@ -225,11 +277,17 @@ class _Unpack:
 # --- the file ------------------------------------------------------------------------------------------------------
 
 
-def _write(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
-    handle, name = tempfile.mkstemp(dir=path.resolve().parent, prefix=f".{path.name}.")
+def write_whole(path: Path, write: Callable[[Any], object]) -> None:
+    """Let `write` fill a binary file; it is complete or not there, being written beside its place and moved."""
+    path = path.resolve()  # a link stays one
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder {path.parent} to write {path.name} into; make it first.")
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".variegate-")
     try:
         with os.fdopen(handle, "wb") as file:
-            np.savez(file, **arrays)  # type: ignore[arg-type]
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())  # else a power cut could leave the new name on an empty file
         os.chmod(name, 0o666 & ~_umask())
         os.replace(name, path)
     except BaseException:
@@ -247,8 +305,9 @@ def _read(path: Path) -> dict[str, NDArray[Any]]:
     try:
         with zipfile.ZipFile(path) as file:
             members = file.infolist()
-            # ours are stored as they are, so nothing in a file can be larger than the file
-            if any(m.compress_type != zipfile.ZIP_STORED or not m.filename.endswith(".npy") for m in members):
+            # ours are stored as they are, side by side, so together they cannot be larger than the file
+            strange = any(m.compress_type != zipfile.ZIP_STORED or not m.filename.endswith(".npy") for m in members)
+            if strange or sum(m.file_size for m in members) > path.stat().st_size:
                 raise UnreadableModel(f"{path}: not a variegate model (it has other parts than plain arrays).")
             damaged = file.testzip()
             if damaged:
@@ -261,7 +320,7 @@ def _read(path: Path) -> dict[str, NDArray[Any]]:
         raise
     except Exception as error:  # zipfile and numpy raise many kinds for bytes that are no zip or no array
         raise UnreadableModel(f"{path}: not a variegate model, or cut off ({error}).") from error
-    strange = [name for name, array in found.items() if array.dtype.kind not in NUMBERS]
-    if strange:
-        raise UnreadableModel(f"{path}: not a variegate model (array {strange[0]!r} holds no plain numbers or text).")
+    odd = [name for name, array in found.items() if array.dtype.kind not in PLAIN]
+    if odd:
+        raise UnreadableModel(f"{path}: not a variegate model (array {odd[0]!r} holds no plain numbers or text).")
     return found

@@ -6,28 +6,34 @@ result look better than it is.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from scipy import sparse
 
 Array = npt.NDArray[Any]
 
 _NEWTON_STEPS = 50
-_CHUNK = 2048  # columns at a time: bounds the memory of the Newton iteration at a few N · 2048 arrays
+_CHUNK = 2048  # columns at a time, or fewer, so that each of the Newton iteration's few arrays stays below
+_CHUNK_BYTES = 1 << 25
 
 
-def screen(X: npt.ArrayLike, y: npt.ArrayLike, n: int, test: str = "f") -> Array:
+def screen(
+    X: npt.ArrayLike, y: npt.ArrayLike, n: int, test: str = "f", *, sample_weight: npt.ArrayLike | None = None
+) -> Array:
     """Return the n columns of X most related to y, as sorted indices.
 
     Parameters
     ----------
-    X : (N, M) numbers
+    X : (N, M) numbers, or scipy.sparse, of which some columns at a time are made dense
     y : (N,) numbers for "f" (or two classes, taken as 0 and 1); two classes for "likelihood_ratio"
     n : how many columns to keep; all, if there are fewer
     test : "f", the F test of a univariate linear regression; or "likelihood_ratio", that of a univariate
         logistic regression (the paper's).  Paper: section 5.1
+    sample_weight : (N,) frequencies of the rows: a row of weight 2 is the row twice
 
     Constant columns come last; ties go to the column further left.
 
@@ -39,11 +45,13 @@ def screen(X: npt.ArrayLike, y: npt.ArrayLike, n: int, test: str = "f") -> Array
         raise ValueError(f"expected n to be a positive whole number of columns, got {n!r}")
     if test not in ("f", "likelihood_ratio"):
         raise ValueError(f'expected test "f" or "likelihood_ratio", got {test!r}')
-    scores = (f_statistics if test == "f" else likelihood_ratios)(X, y)
+    scores = (f_statistics if test == "f" else likelihood_ratios)(X, y, sample_weight)
     return np.sort(np.argsort(-scores, kind="stable")[:n])
 
 
-def screen_classes(X: npt.ArrayLike, codes: npt.ArrayLike, n: int) -> Array:
+def screen_classes(
+    X: npt.ArrayLike, codes: npt.ArrayLike, n: int, *, sample_weight: npt.ArrayLike | None = None
+) -> Array:
     """Return the n columns of X most related to classes 0 … K−1 (N,), as sorted indices.
 
     By the likelihood ratio of univariate logistic regressions: of the second class of two, or the sum over all
@@ -51,62 +59,65 @@ def screen_classes(X: npt.ArrayLike, codes: npt.ArrayLike, n: int) -> Array:
     """
     y = np.asarray(codes)
     K = int(y.max()) + 1
-    scores = np.sum([likelihood_ratios(X, y == k) for k in range(1 if K == 2 else 0, K)], axis=0)
+    parts = [likelihood_ratios(X, y == k, sample_weight) for k in range(1 if K == 2 else 0, K)]
+    scores = np.sum(parts, axis=0)
     return np.sort(np.argsort(-scores, kind="stable")[:n])
 
 
-def f_statistics(X: npt.ArrayLike, y: npt.ArrayLike) -> Array:
-    """Return F = r² (N − 2) / (1 − r²) for each column, shape (M,); −1 for constant columns."""
-    Z, outcome = _checked(X, y)
+def f_statistics(X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Array:
+    """Return F = r² (n − 2) / (1 − r²) for each column, shape (M,); −1 for constant columns. n is N or Σw."""
+    Z, outcome, w = _checked(X, y, sample_weight)
     t = outcome.astype(np.float64) if outcome.dtype.kind in "fiub" else _two_classes(outcome)
     if not np.isfinite(t).all():
         raise ValueError("expected an outcome without missing or infinite values, got some; drop those samples")
-    centred = _standardised(t[:, None])[:, 0]
+    centred = _standardised(t[:, None], w)[:, 0] * w
     if not centred.any():
         raise ValueError("expected an outcome that varies, got the same value for every sample")
     r2 = np.empty(Z.shape[1])
-    for columns in _chunks(Z.shape[1]):
-        S = _standardised(Z[:, columns])
+    for columns in _chunks(*Z.shape):
+        S = _standardised(_dense(Z, columns), w)
         # sums row by row: a matrix product rounds differently by position, and copies would not tie
         r2[columns] = (S * centred[:, None]).sum(axis=0) ** 2
         r2[columns][~S.any(axis=0)] = -1.0
     constant = r2 < 0
+    freedom = max(w.sum() - 2.0, 1.0)  # weights may add up to less than two, and the order must not turn round
     with np.errstate(divide="ignore"):
-        F = np.clip(r2, 0, 1) * (len(t) - 2) / (1 - np.clip(r2, 0, 1))
+        F = np.clip(r2, 0, 1) * freedom / (1 - np.clip(r2, 0, 1))
     return np.where(constant, -1.0, F)
 
 
-def likelihood_ratios(X: npt.ArrayLike, y: npt.ArrayLike) -> Array:
+def likelihood_ratios(X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Array:
     """Return 2 (log p(y | column) − log p(y)) of logistic regressions with intercept, shape (M,).
 
     All columns at once, by Newton's method with step halving; −1 for constant columns. Where a column
     separates the classes the statistic approaches its bound −2 log p(y) (the slope has no finite value).
     """
-    Z, outcome = _checked(X, y)
+    Z, outcome, w = _checked(X, y, sample_weight)
     t = _two_classes(outcome)
-    p = t.mean()
-    null = len(t) * (p * np.log(p) + (1 - p) * np.log(1 - p))
+    p = w @ t / w.sum()
+    null = w.sum() * (p * np.log(p) + (1 - p) * np.log(1 - p))
     statistics = np.empty(Z.shape[1])
-    for columns in _chunks(Z.shape[1]):
-        S = _standardised(Z[:, columns]) * np.sqrt(len(t))
-        fitted = 2 * (_logistic_fits(S, t) - null)
+    for columns in _chunks(*Z.shape):
+        S = _standardised(_dense(Z, columns), w) * np.sqrt(w.sum())
+        fitted = 2 * (_logistic_fits(S, t, w) - null)
         statistics[columns] = np.where(S.any(axis=0), np.maximum(fitted, 0.0), -1.0)
     return statistics
 
 
-def _logistic_fits(S: Array, t: Array) -> Array:
+def _logistic_fits(S: Array, t: Array, w: Array) -> Array:
     """Return the maximal log likelihood of t given each column alone and an intercept, shape (M,)."""
-    a = np.full(S.shape[1], np.log(t.mean() / (1 - t.mean())))
+    p = w @ t / w.sum()
+    a = np.full(S.shape[1], np.log(p / (1 - p)))
     b = np.zeros(S.shape[1])
-    best = _log_likelihood(a, b, S, t)
+    best = _log_likelihood(a, b, S, t, w)
     active = np.arange(S.shape[1])
     for _ in range(_NEWTON_STEPS):
         columns = S[:, active]
-        step = _newton_step(a[active], b[active], columns, t)
+        step = _newton_step(a[active], b[active], columns, t, w)
         gain = np.full(len(active), -np.inf)
         scale = np.ones(len(active))
         for _ in range(8):  # halve the steps that do not improve
-            value = _log_likelihood(a[active] + scale * step[0], b[active] + scale * step[1], columns, t)
+            value = _log_likelihood(a[active] + scale * step[0], b[active] + scale * step[1], columns, t, w)
             gain = value - best[active]
             worse = gain < 0
             if not worse.any():
@@ -122,17 +133,18 @@ def _logistic_fits(S: Array, t: Array) -> Array:
     return best
 
 
-def _log_likelihood(a: Array, b: Array, S: Array, t: Array) -> Array:
+def _log_likelihood(a: Array, b: Array, S: Array, t: Array, w: Array) -> Array:
     eta = a + S * b
-    values: Array = (t[:, None] * eta - np.logaddexp(0.0, eta)).sum(axis=0)  # by rows, so that copies tie
+    terms = t[:, None] * eta - np.logaddexp(0.0, eta)
+    values: Array = (w[:, None] * terms).sum(axis=0)  # by rows, so that copies tie
     return values
 
 
-def _newton_step(a: Array, b: Array, S: Array, t: Array) -> tuple[Array, Array]:
+def _newton_step(a: Array, b: Array, S: Array, t: Array, weights: Array) -> tuple[Array, Array]:
     """Solve the 2×2 Newton system of every column."""
     p = 1.0 / (1.0 + np.exp(-np.clip(a + S * b, -500, 500)))
-    w = p * (1 - p)
-    residual = t[:, None] - p
+    w = weights[:, None] * p * (1 - p)
+    residual = weights[:, None] * (t[:, None] - p)
     g0, g1 = residual.sum(axis=0), np.einsum("nm,nm->m", residual, S)
     wS = w * S
     h00, h01, h11 = w.sum(axis=0), wS.sum(axis=0), np.einsum("nm,nm->m", wS, S)
@@ -140,18 +152,25 @@ def _newton_step(a: Array, b: Array, S: Array, t: Array) -> tuple[Array, Array]:
     return (h11 * g0 - h01 * g1) / det, (h00 * g1 - h01 * g0) / det
 
 
-def _checked(X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Array, Array]:
-    Z, t = np.asarray(X), np.asarray(y)
+def _checked(X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> tuple[Any, Array, Array]:
+    """Return the rows that have weight: X, dense or CSC, the outcome and the weights (N,)."""
+    Z, t = (sparse.csc_array(X) if sparse.issparse(X) else np.asarray(X)), np.asarray(y)
     if Z.ndim != 2 or t.shape != Z.shape[:1] or len(t) < 3:
         raise ValueError(f"expected X (N, M) and y (N,) with N ≥ 3, got shapes {Z.shape} and {t.shape}")
-    if Z.dtype.kind not in "fiub" or not np.isfinite(Z).all():
+    if Z.dtype.kind not in "fiub" or not np.isfinite(Z.data if sparse.issparse(Z) else Z).all():
         raise ValueError("expected X to hold numbers without missing or infinite values; drop or impute them first")
     missing = pd.isna(t) if t.dtype.kind == "O" else ~np.isfinite(t) if t.dtype.kind == "f" else np.zeros(len(t), bool)
     if missing.any():
         raise ValueError(
             f"expected an outcome without missing values, got {missing.sum()} missing; drop those samples"
         )
-    return Z, t
+    if sample_weight is None:
+        return Z, t, np.ones(len(t))
+    w = np.asarray(sample_weight, dtype=np.float64)
+    if w.shape != t.shape or not np.isfinite(w).all() or (w < 0).any() or not w.any():
+        raise ValueError(f"expected sample_weight to hold {len(t)} finite numbers, none negative and not all zero")
+    rows = w > 0
+    return (Z, t, w) if rows.all() else (Z[rows], t[rows], w[rows])
 
 
 def _two_classes(y: Array) -> Array:
@@ -162,20 +181,29 @@ def _two_classes(y: Array) -> Array:
     return second.astype(np.float64)
 
 
-def _standardised(X: Array) -> Array:
-    """Return the columns centred and of unit norm; constant ones become zero."""
-    S = X.astype(np.float64)
+def _standardised(X: Array, w: Array) -> Array:
+    """Return the columns centred and of unit norm under the weights; constant ones become zero."""
+    S = X.astype(np.float64, order="C")  # numpy adds up by another order in another layout
     # to order one, before and after centring, so that sums and squares cannot under- or overflow
     np.ldexp(S, -np.frexp(np.abs(S).max(axis=0))[1], out=S)
-    S -= S.mean(axis=0)
+    S -= (S * w[:, None]).sum(axis=0) / w.sum()
     largest = np.abs(S).max(axis=0)
     # what is left of a constant column is rounding error of its size
     S[:, largest <= 8 * np.finfo(np.float64).eps] = 0.0
     S /= np.where(largest > 0, largest, 1.0)
-    norms = np.linalg.norm(S, axis=0)
+    norms = np.sqrt((S * S * w[:, None]).sum(axis=0))
     scaled: Array = S / np.where(norms > 0, norms, 1.0)
     return scaled
 
 
-def _chunks(M: int) -> list[slice]:
-    return [slice(start, min(start + _CHUNK, M)) for start in range(0, M, _CHUNK)]
+def _dense(Z: Any, columns: slice) -> Array:
+    part = Z[:, columns]
+    dense: Array = part.toarray() if sparse.issparse(part) else part
+    return dense
+
+
+def _chunks(N: int, M: int) -> list[slice]:
+    """Slices of about equal width: numpy adds up a single column in another order, and copies would not tie."""
+    width = int(np.clip(_CHUNK_BYTES // (8 * N), 4, _CHUNK))
+    edges = np.linspace(0, M, -(-M // width) + 1).astype(int)
+    return [slice(int(a), int(b)) for a, b in pairwise(edges)]

@@ -240,6 +240,18 @@ def test_a_terminal_line_is_redrawn(monkeypatch):
     assert ProgressLine().stream is sys.stderr
 
 
+def test_a_terminal_line_never_wraps(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setenv("COLUMNS", "40")
+    stream = Terminal()
+    with ProgressLine(stream) as show:
+        show(Progress("natural gradient", 12, -12345.67, 123.4))
+    assert stream.getvalue() == "\r\x1b[Kvariegate: natural gradient, iteration 12\n"[:43] + "\n"
+
+
 # --- refused ---------------------------------------------------------------------------------------------------------
 
 

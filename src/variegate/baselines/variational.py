@@ -24,6 +24,7 @@ class Variational:
     prior: Law
     posterior: Law
     polished: bool = False
+    n_starts: int = 4
     chooses_size: ClassVar[bool] = True
 
     def __call__(self, problem: Problem, size: int | None, rng: np.random.Generator) -> IntArray:
@@ -34,6 +35,9 @@ class Variational:
             prior=self.prior,
             posterior=self.posterior,
             n_features_to_select=size,
+            n_starts=self.n_starts,
             random_state=rng,
         ).fit(problem.X, problem.y)
-        return np.flatnonzero(model.support_) if self.polished else model.posterior_.map(size, polished=False)
+        if self.polished:
+            return np.flatnonzero(model.support_)
+        return np.flatnonzero(model.as_support(model.posterior_.map(size, polished=False)))

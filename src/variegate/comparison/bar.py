@@ -3,7 +3,7 @@
 from types import TracebackType
 from typing import Self, TextIO
 
-from ..estimators.progress import ProgressLine
+from ..estimators.progress import ProgressLine, clock
 
 WIDTH = 24
 
@@ -34,14 +34,3 @@ class ProgressBar:
     ) -> None:
         if self.line is not None:
             self.line.__exit__(kind, value, trace)
-
-
-def clock(seconds: float) -> str:
-    """Hours, minutes and seconds.
-
-    >>> clock(75), clock(3700)
-    ('1:15', '1:01:40')
-    """
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

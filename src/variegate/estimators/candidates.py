@@ -1,6 +1,6 @@
 """What is chosen from: columns that are always in, columns that are screened out, columns that go together."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +9,11 @@ from numpy.typing import NDArray
 
 from ..dpp.sets import IntArray
 from ..naming import find_positions
+from ..similarity.factorise import item_names
+from ..similarity.groups import group_codes
 
 FloatArray = NDArray[np.float64]
+FORCED = 500.0  # log-odds beyond which a probability cannot be told from 0 or 1
 
 
 @dataclass(frozen=True)
@@ -67,38 +70,84 @@ class Candidates:
 
 
 def choose_candidates(
-    n_columns: int, always: IntArray, groups: NDArray[Any] | None, kept: NDArray[np.bool_] | None = None
+    n_columns: int,
+    always: IntArray,
+    groups: NDArray[Any] | None,
+    kept: NDArray[np.bool_] | None = None,
+    varying: NDArray[np.bool_] | None = None,
 ) -> Candidates:
     """Divide M columns into always included, candidates and the rest.
 
-    `kept` (M,) is what screening left; a group stays if one of its columns does.
+    `kept` (M,) is what screening left; a group stays if one of its columns does. Columns that are not `varying` (M,)
+    are never candidates.
     """
     unit = np.arange(n_columns) if groups is None else groups
     if groups is not None and np.isin(unit[always], np.delete(unit, always)).any():
         raise ValueError("A group has columns both inside and outside of always_include; take all of them or none.")
     open_ = np.ones(n_columns, dtype=bool)
     open_[always] = False
+    if not open_.any():
+        raise ValueError(f"All {n_columns} columns are in always_include: nothing is left to choose from.")
     if kept is not None:
         open_ &= np.isin(unit, unit[kept])
+    if varying is not None:
+        open_ &= varying
     columns = np.flatnonzero(open_)
     if not len(columns):
-        raise ValueError(f"All {n_columns} columns are in always_include: nothing is left to choose from.")
+        raise ValueError(
+            "Nothing is left to choose from: all columns are constant (or vary by less than 1e-150), apart from those "
+            "in always_include."
+        )
     # units are numbered by their first column, so that without groups they are the columns in order
     _, first, inverse = np.unique(unit[columns], return_index=True, return_inverse=True)
     return Candidates(columns, np.argsort(np.argsort(first))[inverse], always, n_columns)
 
 
 def by_column(given: Any, names: NDArray[Any] | None, n_columns: int, what: str) -> list[Any] | None:
-    """One value for each column, from a sequence of them or from {column: value} (others None)."""
+    """One value for each column, from a sequence of them or by column (others None).
+
+    By column is {column: value}, or a pandas Series whose index holds names, if the columns have names too.
+    """
     if given is None:
         return None
+    if names is not None and item_names(given) is not None:
+        given = dict(zip(given.index, given, strict=True))
     if isinstance(given, Mapping):
         out: list[Any] = [None] * n_columns
         for key, value in given.items():
             (i,) = find_positions([key], names, n_columns, what)
             out[i] = value
         return out
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ValueError(f"{what} must have an entry for each column of X, or be {{column: entry}}; got {given!r}.")
     values = list(given)
     if len(values) != n_columns:
         raise ValueError(f"{what} must have one entry for each of the {n_columns} columns of X, got {len(values)}.")
+    return values
+
+
+def group_of_columns(labels: list[Any] | None) -> NDArray[Any] | None:
+    """Number the groups (M,); None and NaN stand alone."""
+    strange = [label for label in labels or [] if not isinstance(label, Hashable)]
+    if strange:
+        raise ValueError(
+            f"groups must have one label for each column, a word or a number, got {strange[0]!r}; as a mapping it is "
+            "{column: label}."
+        )
+    return None if labels is None else group_codes(labels)
+
+
+def log_odds_of_columns(given: list[Any] | None) -> FloatArray | None:
+    """Prior log-odds as numbers (M,), zero where there are none."""
+    if given is None:
+        return None
+    try:
+        values = np.array([0.0 if value is None else float(value) for value in given])
+    except (TypeError, ValueError):
+        raise ValueError(f"prior_log_odds must hold one number for each column, got {given!r}.") from None
+    if not (np.abs(values) <= FORCED).all():
+        raise ValueError(
+            f"prior_log_odds must be finite, between −{FORCED:g} and {FORCED:g}; use always_include to force columns "
+            "in."
+        )
     return values

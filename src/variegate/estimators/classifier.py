@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import logit
 from sklearn.base import ClassifierMixin
@@ -45,12 +46,17 @@ class DiverseClassifier(ClassifierMixin, DiverseSelector):  # type: ignore[misc]
     True
     """
 
-    def _encoded(self, y: NDArray[Any]) -> NDArray[Any]:
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+    def _encoded(self, y: NDArray[Any], weights: FloatArray | None) -> NDArray[Any]:
+        self.classes_, codes = sorted_classes(y)
         if len(self.classes_) < 2:
             raise ValueError(f"y must hold at least two classes, got only one class: {self.classes_.tolist()[0]!r}.")
-        return np.asarray(codes, dtype=np.int64)
+        weightless = np.flatnonzero(np.bincount(codes, weights=weights) == 0)
+        if len(weightless):
+            raise ValueError(
+                f"All rows of class {self.classes_.tolist()[weightless[0]]!r} have sample_weight 0, so nothing can be "
+                "learned about it; leave those rows out."
+            )
+        return codes
 
     def _parts(self, data: Training) -> list[Any]:
         c = self._slab_precision(1.0)
@@ -60,8 +66,8 @@ class DiverseClassifier(ClassifierMixin, DiverseSelector):  # type: ignore[misc]
     def _positive_classes(self) -> range:
         return range(1, 2) if len(self.classes_) == 2 else range(len(self.classes_))
 
-    def _screened(self, X: Any, y: NDArray[Any], n: int) -> IntArray:
-        return screen_classes(X, y, n)
+    def _screened(self, X: Any, y: NDArray[Any], n: int, weights: FloatArray | None) -> IntArray:
+        return screen_classes(X, y, n, sample_weight=weights)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Probabilities of the classes for new rows, averaged over sets and coefficients, shape (n, K)."""
@@ -87,3 +93,20 @@ class DiverseClassifier(ClassifierMixin, DiverseSelector):  # type: ignore[misc]
         """
         intervals = [law.interval(level) for law in self._laws(X)]
         return intervals[0] if len(self.classes_) == 2 else np.stack(intervals, axis=1)
+
+
+def sorted_classes(y: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
+    """The distinct labels (K,), sorted, and the position of each row's label among them (N,)."""
+    missing = int(pd.isna(y).sum())
+    if missing:
+        raise ValueError(f"y must hold a label for each row, got {missing} missing ones; leave those rows out.")
+    kinds = sorted({type(label).__name__ for label in y.tolist()})
+    try:
+        classes, codes = np.unique(y, return_inverse=True)
+    except TypeError:
+        raise ValueError(
+            f"The labels in y are of types without a common order ({', '.join(kinds)}); make them one, for instance "
+            "by y.astype(str)."
+        ) from None
+    check_classification_targets(y)
+    return classes, np.asarray(codes, dtype=np.int64)

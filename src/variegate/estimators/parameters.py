@@ -10,36 +10,44 @@ Estimator = TypeVar("Estimator", bound=type[Any])
 PARAMETERS = """Parameters
     ----------
     similarity : "columns", array (M, d) or callable
-        What makes two features alike: correlation of the columns, recomputed on the rows of each fit; similarity
-        features from `variegate.similarity` (rows are matched to columns by name where both have names); or a
-        function of the candidate columns (N, m) that returns such an array.
+        What makes two features alike, so that one of them will do. "columns": their correlation, recomputed on the
+        rows of each fit. An array has a row for each column of X, and similar columns have similar rows: what the
+        functions of `variegate.similarity` make of a network, coordinates, groups or annotations (rows are matched to
+        columns by name where both have names). A callable gets the candidate columns (N, m), returns such an array.
     prior, posterior : "dpp" or "bernoulli"
-        Whether the prior, and the approximation of the posterior, know of similarity. ("bernoulli", "bernoulli") is
-        spike and slab by mean field; ("bernoulli", "dpp") approximates the spike-and-slab posterior itself.
+        Whether the prior, and the approximation of the posterior, know of similarity: "dpp", a determinantal point
+        process, makes a set the less probable the more alike its members are; "bernoulli" takes each feature by
+        itself. The default prefers diverse sets. ("bernoulli", "bernoulli") is spike and slab by mean field;
+        ("bernoulli", "dpp") approximates the spike-and-slab posterior itself.
     expected_size : float, optional
-        Mean number of features in a set a priori. None: learned.
+        How many features you expect in a set before seeing y, on average. None: learned from the data.
     n_features_to_select : int or float, optional
-        Size of the selected set; a share of the candidates if below 1. None: that of the best set.
+        Size of the selected set; a share of the candidates if a float up to 1.0. None: as many as the best set has,
+        which may be none at all. The posterior keeps sets of all sizes; `path` gives the best sets of other sizes.
     fixed_size : bool
         True: the posterior has only sets of `n_features_to_select` features.
     average : bool
         True: predictions and `coef_` are averaged over sets of the posterior, whatever is selected. False: they use
         the selected set alone, for instance to compare sizes by cross-validation (averaged if that set is empty).
     slab_precision : "auto" or float
-        Prior precision of the coefficients of standardised columns. "auto": learned.
+        How strongly the coefficients of the chosen columns are shrunk: their prior precision, in units of standardised
+        columns, like the penalty of a ridge regression. "auto": learned from the data.
     always_include : names, positions or mask of columns, optional
-        In every set (age, batch, …), with a wide prior, and not counted in any size.
+        In every set (age, batch, …), hardly shrunk, and not counted in any size.
     groups : (M,) labels or {column: label}, optional
-        Columns of the same label are selected together, as one feature; None and NaN stand alone.
+        Columns of the same label (the levels of a one-hot code, say) are selected together, as one feature; None and
+        NaN stand alone.
     prior_log_odds : (M,) numbers or {column: number}, optional
-        Added to a feature's prior log-odds: 1.0 makes it e times as probable.
+        What you know of single columns: added to their log-odds of being in a set, so that 1.0 makes the odds e times
+        as high. For a group the mean of its columns.
     screen : int, optional
-        First keep so many columns by a univariate test on the rows of the fit.
+        First keep so many columns (and the rest of their groups) by a univariate test on the rows of the fit, those in
+        `always_include` apart; for tables with tens of thousands of columns.
     solver : "rao_blackwell" or "fixed_form"
         The default, or the paper's Algorithm 1 (slow, for reference).
-    n_starts, max_iter, tol :
-        Starts of the solver; iterations (None: the solver's own number); tolerance of the ELBO in nats, relative to
-        its Monte Carlo error.
+    n_starts, max_iter, tol : int, int or None, float
+        How hard to try: starts of the solver; iterations (None: the solver's own number); and when to stop: when a
+        step promises less than `tol` nats of the evidence lower bound for each undecided feature.
     random_state : int, RandomState, Generator or None
         Sets are drawn while fitting; an int makes fits repeatable.
     n_jobs : int, optional
@@ -52,10 +60,10 @@ ATTRIBUTES = """Attributes
     support_ : (M,) bool
         The selected columns, those always included among them.
     inclusion_probabilities_ : (M,)
-        Posterior probability of each column.
+        Posterior probability of each column to be in the set; 0 for constant columns and those screened out.
     posterior_ : variegate.Posterior
         The posterior over sets: sample, map, condition, alternatives, diagnostics. Its features are the candidates,
-        named by column.
+        named by column; `as_support` turns a set of them into columns.
     elbo_, elbo_trace_, converged_, n_iter_ :
         Evidence lower bound, its trace, whether the fit settled, and its iterations.
     n_features_in_, feature_names_in_ :
@@ -72,33 +80,27 @@ def documented(estimator: Estimator) -> Estimator:
 def check_parameters(estimator: Any) -> None:
     """Refuse parameters that no data could make sense of; the engine checks its own."""
     for name in ("prior", "posterior"):
-        if getattr(estimator, name) not in ("dpp", "bernoulli"):
-            raise ValueError(f'{name} must be "dpp" or "bernoulli", got {getattr(estimator, name)!r}.')
+        value = getattr(estimator, name)
+        if not (isinstance(value, str) and value in ("dpp", "bernoulli")):
+            raise ValueError(f'{name} must be "dpp" or "bernoulli", got {value!r}.')
     for name, none in (("slab_precision", "auto"), ("expected_size", None)):
         value = getattr(estimator, name)
-        if value != none and not (is_number(value) and value > 0):
+        learned = value is None if none is None else isinstance(value, str) and value == none
+        if not (learned or (is_number(value) and value > 0)):
             raise ValueError(f"{name} must be {none!r} or a number above zero, got {value!r}.")
+    for name in ("fixed_size", "average"):
+        if not isinstance(getattr(estimator, name), bool | np.bool_):
+            raise ValueError(f"{name} must be True or False, got {getattr(estimator, name)!r}.")
     if estimator.fixed_size and estimator.n_features_to_select is None:
         raise ValueError("fixed_size=True needs to know the size: give n_features_to_select too.")
     if estimator.screen is not None and not (is_whole(estimator.screen) and estimator.screen >= 1):
         raise ValueError(f"screen must be None or a number of columns to keep, got {estimator.screen!r}.")
-
-
-def number_to_select(asked: Any, n_candidates: int) -> int | None:
-    """n_features_to_select as a number of candidates."""
-    if asked is None:
-        return None
-    if is_whole(asked):
-        size = int(asked)
-    elif is_number(asked) and 0 < asked <= 1:
-        size = max(int(asked * n_candidates), 1)
-    else:
-        raise ValueError(
-            f"n_features_to_select must be None, a whole number, or a share above 0 and at most 1, got {asked!r}."
-        )
-    if not 0 < size <= n_candidates:
-        raise ValueError(f"n_features_to_select must be between 1 and the {n_candidates} candidates, got {asked!r}.")
-    return size
+    if not (is_whole(estimator.n_starts) and estimator.n_starts >= 1):
+        raise ValueError(f"n_starts must be at least 1, a whole number, got {estimator.n_starts!r}.")
+    if estimator.max_iter is not None and not (is_whole(estimator.max_iter) and estimator.max_iter >= 1):
+        raise ValueError(f"max_iter must be None or a whole number, at least 1, got {estimator.max_iter!r}.")
+    if not (is_number(estimator.tol) and estimator.tol >= 0):
+        raise ValueError(f"tol must be a number, zero or above, got {estimator.tol!r}.")
 
 
 def is_number(value: Any) -> bool:

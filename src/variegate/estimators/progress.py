@@ -1,5 +1,6 @@
 """A line on stderr that tells how the work goes."""
 
+import shutil
 import sys
 import time
 from types import TracebackType
@@ -14,9 +15,10 @@ STEADY = 5.0  # seconds between lines where there is no terminal to redraw
 class ProgressLine:
     """Redraws one line on a terminal, writes one now and then elsewhere; as a callback it tells how a fit goes."""
 
-    def __init__(self, stream: TextIO | None = None) -> None:
+    def __init__(self, stream: TextIO | None = None, most: int | None = None) -> None:
         self.stream = sys.stderr if stream is None else stream
-        self.started = self.shown = time.monotonic()
+        self.most = most  # iterations of the last stage, at most
+        self.started = self.shown = self.stage_started = self.last_time = time.monotonic()
         self.redraws = self.stream.isatty()
         self.line = self.written = ""
 
@@ -26,10 +28,17 @@ class ProgressLine:
         return time.monotonic() - self.started
 
     def __call__(self, progress: Progress) -> None:
-        """Show where the fit is."""
+        """Show where the fit is; where the last stage has a limit, how long it can take."""
+        if progress.iteration == 1:
+            self.stage_started = self.last_time
+        self.last_time = time.monotonic()
+        left = ""
+        if self.most is not None and progress.stage != "fixed point":
+            each = (self.last_time - self.stage_started) / progress.iteration
+            left = f", at most {clock(each * max(self.most - progress.iteration, 0))} left"
         self.show(
             f"variegate: {progress.stage}, iteration {progress.iteration}, ELBO {progress.elbo:.2f}, "
-            f"{progress.expected_size:.1f} features, {self.elapsed:.0f} s"
+            f"{progress.expected_size:.1f} features, {self.elapsed:.0f} s{left}"
         )
 
     def show(self, line: str) -> None:
@@ -40,7 +49,9 @@ class ProgressLine:
             self._write("" if self.redraws else "\n")
 
     def _write(self, end: str) -> None:
-        self.stream.write(f"\r\x1b[K{self.line}{end}" if self.redraws else f"{self.line}{end}")
+        # a line that wraps is not redrawn but repeated
+        shown = self.line[: shutil.get_terminal_size().columns - 1] if self.redraws else self.line
+        self.stream.write(f"\r\x1b[K{shown}{end}" if self.redraws else f"{shown}{end}")
         self.stream.flush()
         self.written = self.line
 
@@ -52,3 +63,14 @@ class ProgressLine:
     ) -> None:
         if self.line and (self.redraws or self.line != self.written):  # the last word stays on the screen
             self._write("\n")
+
+
+def clock(seconds: float) -> str:
+    """Hours, minutes and seconds.
+
+    >>> clock(75), clock(3700)
+    ('1:15', '1:01:40')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

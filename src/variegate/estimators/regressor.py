@@ -41,16 +41,22 @@ class DiverseRegressor(RegressorMixin, DiverseSelector):  # type: ignore[misc]
     array([0, 1])
     """
 
-    def _encoded(self, y: NDArray[Any]) -> NDArray[Any]:
-        return np.asarray(y, dtype=np.float64)
+    def _encoded(self, y: NDArray[Any], weights: FloatArray | None) -> NDArray[Any]:
+        try:
+            return np.asarray(y, dtype=np.float64)
+        except (TypeError, ValueError):
+            example = np.ravel(y).tolist()[0]
+            raise ValueError(
+                f"y must hold numbers, got {example!r} among others; for classes use DiverseClassifier."
+            ) from None
 
     def _parts(self, data: Training) -> list[Any]:
         c = self._slab_precision(10.0)
         options = {"covariates": data.covariates, "sample_weight": data.weights}
         return [Gaussian(data.X, data.y, slab_precision=c, **options)]
 
-    def _screened(self, X: Any, y: NDArray[Any], n: int) -> IntArray:
-        return np.asarray(screen(X, y, n, "f"))
+    def _screened(self, X: Any, y: NDArray[Any], n: int, weights: FloatArray | None) -> IntArray:
+        return np.asarray(screen(X, y, n, "f", sample_weight=weights))
 
     def _select(self, S: IntArray) -> Any:
         super()._select(S)

@@ -12,19 +12,23 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_random_state, validate_data
 
-from ..dpp import LowRankDPP, SetDistribution
+from ..design import Design
+from ..dpp import SetDistribution
 from ..dpp.sets import IntArray
 from ..inference import Fit, Settings, Target, fit
+from ..inference.threads import one_blas_thread
 from ..likelihoods import Grouped, SumLikelihood
+from ..likelihoods.checks import sample_weights, table
 from ..naming import find_positions
 from ..posterior import AVERAGED, Posterior
 from ..predictions import PredictiveMixture, average_predictions
 from ..priors import bernoulli_prior, dpp_prior
-from ..similarity.groups import group_codes
-from .candidates import Candidates, by_column, choose_candidates
-from .parameters import check_parameters, number_to_select
+from ..similarity import SimilarityWarning
+from .candidates import Candidates, by_column, choose_candidates, group_of_columns, log_odds_of_columns
+from .parameters import check_parameters
 from .progress import ProgressLine
-from .side_information import similarity_features
+from .side_information import RANK, similarity_features
+from .sizes import largest_size, number_to_select, prior_size
 
 FloatArray = NDArray[np.float64]
 FIRST_SIZE = 10.0  # expected size of the prior before it is learned
@@ -92,7 +96,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     # --- the two differ in these -----------------------------------------------------------------------------
 
-    def _encoded(self, y: NDArray[Any]) -> NDArray[Any]:
+    def _encoded(self, y: NDArray[Any], weights: FloatArray | None) -> NDArray[Any]:
         """The outcome as `_parts` wants it."""
         raise NotImplementedError
 
@@ -100,7 +104,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         """Likelihoods over the candidate columns that share the set."""
         raise NotImplementedError
 
-    def _screened(self, X: Any, y: NDArray[Any], n: int) -> IntArray:
+    def _screened(self, X: Any, y: NDArray[Any], n: int, weights: FloatArray | None) -> IntArray:
         """The n columns most related to y."""
         raise NotImplementedError
 
@@ -111,41 +115,71 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : (N, M) array, data frame or scipy.sparse table
-        y : (N,)
-        sample_weight : (N,) frequencies of the rows
+        X : (N, M) numbers: array, data frame or scipy.sparse table; no need to scale, constant columns are left out
+        y : (N,) numbers for the regressor, labels for the classifier
+        sample_weight : (N,) frequencies: a row of weight 2 counts as two such rows, one of weight 0 not at all
 
         Returns
         -------
         self
         """
         check_parameters(self)
+        self._forget()
         X, y = validate_data(
-            self, X, y, accept_sparse=("csc", "csr"), dtype=[np.float64, np.float32], order="C", ensure_min_samples=2,
-            y_numeric=self.__sklearn_tags__().estimator_type == "regressor",
-        )  # fmt: skip
-        y = self._encoded(y)
+            self, X, y, accept_sparse="csc", dtype=[np.float64, np.float32], order="C", ensure_min_samples=2
+        )
+        X = table(X)
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        y = self._encoded(y, weights)
         self._candidates = self._choose_candidates(X, y, weights)
         chosen, covariates = self._candidates.of(X)
         self._training = Training(chosen, covariates, y, weights)
         target = self._target()
         rng = _generator(self.random_state)
         with ExitStack() as stack:
-            callback = stack.enter_context(ProgressLine()) if self.verbose else None
+            callback = stack.enter_context(ProgressLine(most=self._settings().iterations)) if self.verbose else None
             found = fit(target, rng, self._settings(), callback=callback)
         return self._keep(found)
 
+    def _forget(self) -> None:
+        """A fit that fails, or is stopped, must not leave parts of an earlier one beside its own."""
+        for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
+            delattr(self, name)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "map_coef_")  # what is published last
+
+    @property
+    def _names(self) -> NDArray[Any] | None:
+        """Names of the columns, if they have any."""
+        return getattr(self, "feature_names_in_", None)
+
     def _choose_candidates(self, X: Any, y: NDArray[Any], weights: FloatArray | None) -> Candidates:
-        names, M = getattr(self, "feature_names_in_", None), X.shape[1]
-        always = find_positions(() if self.always_include is None else self.always_include, names, M, "always_include")
-        labels = by_column(self.groups, names, M, "groups")
-        kept = None
-        if self.screen is not None and self.screen < M:
-            rows = slice(None) if weights is None else weights > 0
-            kept = np.zeros(M, dtype=bool)
-            kept[self._screened(X[rows], y[rows], int(self.screen))] = True
-        return choose_candidates(M, always, None if labels is None else group_codes(labels), kept)
+        M = X.shape[1]
+        given = () if self.always_include is None else self.always_include
+        always = find_positions(given, self._names, M, "always_include")
+        groups = group_of_columns(by_column(self.groups, self._names, M, "groups"))
+        varying = Design.of(X, sample_weights(weights, X.shape[0])).inverse_scale > 0
+        open_ = varying.copy()
+        open_[always] = False
+        kept, columns = open_.copy(), np.flatnonzero(open_)
+        if self.screen is not None and self.screen < len(columns):
+            strongest = self._screened(X if open_.all() else X[:, columns], y, int(self.screen), weights)
+            kept[:] = False
+            kept[columns[strongest]] = True
+        found = choose_candidates(M, always, groups, kept, varying)
+        self._warn_of_constants(np.setdiff1d(np.flatnonzero(~varying), always))
+        return found
+
+    def _warn_of_constants(self, columns: IntArray) -> None:
+        if len(columns):
+            example = f"number {columns[0]}" if self._names is None else repr(self._names[columns[0]])
+            warnings.warn(
+                f"{len(columns)} of {self.n_features_in_} columns are constant (e.g. {example}): they say nothing "
+                "about the outcome and are never selected.",
+                SimilarityWarning,
+                stacklevel=4,
+            )
 
     def _likelihood(self) -> Any:
         parts = self._parts(self._training)
@@ -157,44 +191,34 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return default if self.slab_precision == "auto" else float(self.slab_precision)
 
     def _target(self) -> Target:
-        data, names = self._training, getattr(self, "feature_names_in_", None)
-        phi = None
-        if "dpp" in (self.prior, self.posterior):
-            phi = similarity_features(self.similarity, data.X, self._candidates, names, data.weights)
-        size = self._size() if self.fixed_size else None
+        U = self._candidates.n_units
+        size = number_to_select(self.n_features_to_select, U)
+        phi = self._phi(size) if "dpp" in (self.prior, self.posterior) else None
+        most = largest_size(phi, U)
+        if most == 0:
+            raise ValueError("All rows of similarity are zero, so no feature can be in a set: give others.")
+        size = number_to_select(self.n_features_to_select, U, most)
         return Target(
             self._likelihood(),
-            self._prior(phi),
+            self._prior(phi, most if self.prior == "dpp" else U),
             family=self.posterior,  # type: ignore[arg-type]
             phi=phi,
-            size=size,
+            size=size if self.fixed_size else None,
         )
 
-    def _prior(self, phi: NDArray[Any] | None) -> SetDistribution:
-        U = self._candidates.n_units
-        log_odds = self._log_odds()
-        most = U if phi is None or self.prior == "bernoulli" else LowRankDPP(phi, np.zeros(U)).rank
-        if most == 0:
-            raise ValueError("No candidate varies: all columns of X (or all rows of similarity) are constant.")
-        if self.expected_size is not None and self.expected_size >= most:
-            raise ValueError(
-                f"expected_size must be below {most}, the number of features that can be in a set together, got "
-                f"{self.expected_size}."
-            )
-        size = min(FIRST_SIZE, most / 4) if self.expected_size is None else float(self.expected_size)
-        if phi is not None and self.prior == "dpp":
-            return dpp_prior(phi, expected_size=size, log_odds=log_odds)
-        return bernoulli_prior(U, expected_size=size, log_odds=log_odds)
+    def _phi(self, size: int | None) -> NDArray[Any]:
+        data = self._training
+        rank = max(RANK, 2 * (size or 0), int(2 * (self.expected_size or 0)))
+        return similarity_features(self.similarity, data.X, self._candidates, self._names, data.weights, rank)
 
-    def _log_odds(self) -> FloatArray | None:
-        names = getattr(self, "feature_names_in_", None)
-        given = by_column(self.prior_log_odds, names, self._candidates.n_columns, "prior_log_odds")
-        if given is None:
-            return None
-        values = np.array([0.0 if value is None else value for value in given], dtype=np.float64)
-        if not np.isfinite(values).all():
-            raise ValueError("prior_log_odds must be finite; use always_include to force columns in.")
-        return self._candidates.gather(values)
+    def _prior(self, phi: NDArray[Any] | None, most: int) -> SetDistribution:
+        U, columns = self._candidates.n_units, self._candidates.n_columns
+        log_odds = log_odds_of_columns(by_column(self.prior_log_odds, self._names, columns, "prior_log_odds"))
+        tilt = None if log_odds is None else self._candidates.gather(log_odds)
+        size = prior_size(self.expected_size, most, FIRST_SIZE)
+        if phi is not None and self.prior == "dpp":
+            return dpp_prior(phi, expected_size=size, log_odds=tilt)
+        return bernoulli_prior(U, expected_size=size, log_odds=tilt)
 
     def _settings(self) -> Settings:
         return Settings(
@@ -211,9 +235,8 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _keep(self, found: Fit, S: IntArray | None = None) -> Self:
         """Publish what was found; S is the selected set of units where it is known already."""
-        names = getattr(self, "feature_names_in_", None)
         M = self._candidates.n_columns
-        labels = np.array([f"x{i}" for i in range(M)], dtype=object) if names is None else names
+        labels = np.array([f"x{i}" for i in range(M)], dtype=object) if self._names is None else self._names
         self.posterior_ = Posterior(found, self._candidates.unit_names(labels))
         self.inclusion_probabilities_ = self._candidates.spread(self.posterior_.inclusion_prob(), always=1.0)
         self.elbo_, self.elbo_trace_ = found.elbo, found.elbo_trace
@@ -222,8 +245,9 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             return self._select(S)
         S = self.posterior_.map(self._size())
         if not len(S):
+            beside = " beside those in always_include" if len(self._candidates.always) else ""
             warnings.warn(
-                "The best set is empty: no feature is supported well enough on its own, though "
+                f"The best set is empty{beside}: no feature is supported well enough on its own, though "
                 f"{self.posterior_.inclusion_prob().sum():.1f} are expected in a set. predict() averages over sets "
                 "and works; for a selection give n_features_to_select, or look at inclusion_probabilities_.",
                 EmptySelectionWarning,
@@ -231,6 +255,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             )
         return self._select(S)
 
+    @one_blas_thread
     def _select(self, S: IntArray) -> Self:
         """Publish the chosen set of units."""
         self._map = S
@@ -245,10 +270,31 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return self.support_
 
-    def path(self, sizes: Iterable[int]) -> dict[int, NDArray[np.bool_]]:
-        """The best set of each size, all from this fit: {size: mask (M,)}; sizes as in n_features_to_select."""
+    @one_blas_thread
+    def path(self, sizes: Iterable[float]) -> dict[int, NDArray[np.bool_]]:
+        """The best set of each size, all from this fit: {size: mask (M,)}; sizes as in n_features_to_select.
+
+        >>> from variegate import DiverseRegressor
+        >>> X = np.random.default_rng(0).normal(size=(50, 4))
+        >>> model = DiverseRegressor(random_state=0).fit(X, X[:, 0] + 2 * X[:, 2])
+        >>> {size: np.flatnonzero(mask).tolist() for size, mask in model.path([1, 2]).items()}
+        {1: [2], 2: [0, 2]}
+        """
         check_is_fitted(self)
-        return {int(k): self._candidates.mask(self.posterior_.map(int(k))) for k in sizes}
+        if not isinstance(sizes, Iterable):
+            raise ValueError(f"path takes several sizes, for instance path([2, 5, 10]); got {sizes!r}.")
+        U = self._candidates.n_units
+        most = largest_size(self.posterior_.target.phi, U)
+        numbers = [number_to_select(k, U, most) for k in sizes]
+        return {k: self.as_support(self.posterior_.map(k)) for k in numbers if k is not None}
+
+    def as_support(self, features: Any) -> NDArray[np.bool_]:
+        """The columns (M,) of a set of features of `posterior_`, given by position there or by name.
+
+        With always_include, groups, screening or constant columns, features of the posterior are not columns of X.
+        """
+        check_is_fitted(self)
+        return self._candidates.mask(self.posterior_.positions(features))
 
     def _fitted_parts(self) -> list[Any]:
         likelihood = self.posterior_.target.likelihood
@@ -257,6 +303,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def _predicting_sets(self) -> list[IntArray]:
         return self.posterior_.fit.sets[:AVERAGED] if self.average or not len(self._map) else [self._map]
 
+    @one_blas_thread
     def _laws(self, X: Any) -> list[PredictiveMixture]:
         """Predictive laws of new rows, averaged over sets, one for each part."""
         check_is_fitted(self)

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from .. import similarity
 from ..similarity.factorise import item_names
@@ -14,18 +15,23 @@ RANK = 300  # of the correlations: the eigendecomposition of every θ costs its 
 
 
 def similarity_features(
-    given: Any, X: Any, candidates: Candidates, names: NDArray[Any] | None, weights: FloatArray | None
+    given: Any,
+    X: Any,
+    candidates: Candidates,
+    names: NDArray[Any] | None,
+    weights: FloatArray | None,
+    rank: int = RANK,
 ) -> NDArray[Any]:
     """Similarity features of the units (U, d).
 
-    "columns": from the correlations of the candidate columns, to rank 300. A callable is called with those columns.
+    "columns": from the correlations of the candidate columns, to that rank. A callable is called with those columns.
     An array has a row for each column of X, or, where both have names, at least for each column by name.
     """
     m = len(candidates.columns)
     if isinstance(given, str):
         if given != "columns":
             raise ValueError(f'similarity must be "columns", an array (M, d) or a function of X; got {given!r}.')
-        phi: Any = similarity.from_columns(X, rank=min(RANK, m), tol=1e-9, sample_weight=weights)
+        phi: Any = similarity.from_columns(X, rank=min(rank, m), tol=1e-9, sample_weight=weights)
     elif callable(given):
         phi = _matrix(given(X))
         if len(phi) != m:
@@ -78,13 +84,23 @@ def _names(given: Any) -> list[str] | None:
 
 def _matrix(given: Any) -> NDArray[Any]:
     try:
-        phi = np.asarray(given)
+        phi = given.toarray() if sparse.issparse(given) else np.asarray(given)
+        if np.iscomplexobj(phi):  # numpy would drop imaginary parts with a mere warning
+            raise TypeError
         phi = phi.astype(np.float32 if phi.dtype == np.float32 else np.float64, copy=False)
     except (TypeError, ValueError):
         phi = np.empty(0)
     if phi.ndim != 2 or 0 in phi.shape:
+        shape = "" if isinstance(given, dict) else f" of shape {np.shape(given)}"
         raise ValueError(
-            f'similarity must be "columns", a function of X, or numbers of shape (columns of X, d); got '
-            f"{type(given).__name__} of shape {np.shape(given) if not isinstance(given, dict) else '?'}."
+            'similarity must be "columns", a function of X, or real numbers of shape (columns of X, d); got '
+            f"{type(given).__name__}{shape}."
+        )
+    with np.errstate(over="ignore", invalid="ignore"):
+        strange = np.flatnonzero(~np.isfinite(phi.sum(axis=1, dtype=np.float64)))
+    if len(strange):
+        raise ValueError(
+            f"similarity must be finite, got NaN or infinity in {len(strange)} of {len(phi)} rows, first in row "
+            f"{strange[0]}. Mend those rows, or leave those columns out."
         )
     return phi

@@ -15,7 +15,9 @@ def table(X: Any, name: str = "X", n_columns: int | None = None) -> Any:
     if X.ndim != 2:
         raise ValueError(f"{name} must be a table (rows, columns); got {X.ndim} dimension(s) of shape {X.shape}.")
     if sparse.issparse(X):
-        X.sum_duplicates()
+        if not X.has_canonical_format:
+            X = X.copy()  # the arrays are the caller's
+            X.sum_duplicates()
         X = X.astype(_float_type(X.dtype), copy=False)
     if X.shape[0] == 0 or X.shape[1] == 0:
         raise ValueError(f"{name} needs at least one row and one column; got shape {X.shape}.")

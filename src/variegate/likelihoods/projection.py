@@ -45,14 +45,13 @@ class Projected:
         y_mean = float(weights @ y / n)
         y_loadings = Q.T @ (weights * (y - y_mean))
         residual = y - y_mean - Q @ y_loadings
-        if residual @ (weights * residual) <= n * (CONSTANT * np.abs(y).max()) ** 2:
-            residual = np.zeros_like(residual)
+        residual, total = _without_rounding(residual, float(np.abs(y).max()), weights)
         loadings = design.cross((weights[:, None] * Q).T)
         return cls(
             design, weights, covariates, to_basis, Q, loadings, y_loadings, y_mean,
             information=design.cross((weights * residual)[None, :])[0],
             diagonal=np.maximum(n * (design.inverse_scale > 0) - np.square(loadings).sum(axis=0), 0.0),
-            total=float(residual @ (weights * residual)),
+            total=total,
             n=n, log_det_fixed=log_det,
         )  # fmt: skip
 
@@ -92,6 +91,22 @@ class Projected:
         delta = self.y_loadings - self.loadings[:, S] @ mean
         out: FloatArray = self.covariates.inverse_scale * (self.to_basis @ delta)
         return out
+
+
+def _without_rounding(residual: FloatArray, largest: float, weights: FloatArray) -> tuple[FloatArray, float]:
+    """The part of y that is to be explained, or zeros where that is rounding error of y, and its sum of squares."""
+    if largest == 0:
+        return np.zeros_like(residual), 0.0
+    share = residual / largest  # its squares neither over- nor underflow
+    if share @ (weights * share) <= weights.sum() * CONSTANT**2:
+        return np.zeros_like(residual), 0.0
+    with np.errstate(over="ignore"):
+        total = float(residual @ (weights * residual))
+    if not np.finfo(float).tiny < total < np.inf:
+        raise ValueError(
+            f"y has values of about {largest:.0e}, whose squares no float can hold; give it another unit."
+        )
+    return residual, total
 
 
 def covariate_design(C: FloatArray, weights: FloatArray) -> Design:

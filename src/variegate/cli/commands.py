@@ -1,0 +1,147 @@
+"""The commands, in the order of the pipeline: what each takes. The work is imported when it starts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from .options import (
+    FILE,
+    METHODS,
+    NAMES,
+    POSITIVE,
+    check_compare,
+    check_select,
+    config_option,
+    data_options,
+    output_options,
+    run_options,
+    similarity_options,
+    table_options,
+)
+
+# \b keeps click from joining the lines
+EXAMPLES = """\b
+Examples:
+  variegate select expression.csv --outcome stage --screen 2000 --size 20
+  variegate select genes.tsv --samples columns --id-column entrez
+      --network biogrid.tab3.txt --outcome stage --outcome-table clinical.csv
+      --classes I,II --compare lasso,omp"""
+
+
+@click.command(short_help="Select features from a table; write tables, model and report.", epilog=EXAMPLES)
+@click.argument("table", type=FILE)
+@data_options
+@table_options
+@similarity_options
+@click.option("--screen", type=POSITIVE, metavar="N", help="First keep the N columns most related to the outcome.")
+@click.option("--size", type=POSITIVE, metavar="K", help="Select the best set of K features. Default: of any size.")
+@click.option(
+    "--expected-size", type=click.FloatRange(min=0, min_open=True), help="Prior mean size. Default: learned."
+)
+@click.option("--always-include", type=NAMES, metavar="A,B", help="Columns in every set (age, batch), not counted.")
+@click.option("--compare", type=NAMES, metavar="M,M", help="Methods to compare accuracy with, such as lasso,omp.")
+@click.option("--repeats", type=POSITIVE, default=5, show_default=True, help="Splits of that comparison.")
+@click.option("--alternatives", type=POSITIVE, default=5, show_default=True, help="How many alternative sets to list.")
+@click.option("--max-iter", type=POSITIVE, help="Iterations of the fit, if it has not settled.")
+@click.option("--out", type=click.Path(file_okay=False), default="variegate-out", show_default=True, metavar="DIR")
+@click.option("--overwrite", is_flag=True, help="Replace the results of an earlier run in DIR.")
+@run_options
+@output_options
+@config_option
+def select(**options: Any) -> None:
+    """Select features of TABLE (CSV, TSV, Parquet, .npz, .h5ad) that predict a column and differ from each other.
+
+    Writes selection.csv, alternatives.csv, model.vg, report.html and run.json into a folder. The file model.vg holds
+    the training rows: share it as you would share the data.
+    """
+    check_select(options)
+    from .select import run_select
+
+    run_select(options)
+
+
+@click.command(short_help="Predict the outcome of new samples.")
+@click.argument("model", type=FILE)
+@click.argument("table", type=FILE)
+@table_options
+@click.option(
+    "--level", type=click.FloatRange(0, 1, True, True), default=0.95, show_default=True, help="Of intervals."
+)
+@click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Write the CSV here, not to stdout.")
+@click.option("--overwrite", is_flag=True, help="Replace FILE if it is there.")
+@output_options
+@config_option
+def predict(**options: Any) -> None:
+    """Predict the samples of TABLE by a MODEL (model.vg), averaged over sets, with credible intervals, as CSV.
+
+    TABLE needs the columns that the model uses, by name; others are ignored.
+    """
+    from .predict import run_predict
+
+    run_predict(options)
+
+
+@click.command(short_help="Write the page of a fitted model again.")
+@click.argument("model", type=FILE)
+@click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Default: report.html beside the model.")
+@click.option("--overwrite", is_flag=True, help="Replace FILE if it is there.")
+@click.option("--quiet", "-q", is_flag=True, help="Nothing on stderr but errors.")
+def report(**options: Any) -> None:
+    """Write report.html for a MODEL (model.vg), with what run.json and comparison.csv beside it tell."""
+    from .report import run_report
+
+    run_report(options)
+
+
+@click.command(short_help="Compare methods of selection on the same splits.")
+@click.argument("table", type=FILE)
+@data_options
+@table_options
+@similarity_options
+@click.option(
+    "--methods", type=NAMES, default="variegate,lasso,omp", show_default=True, metavar="M,M",
+    help=f"Any of {', '.join(METHODS)}. Default size: the first's.",
+)  # fmt: skip
+@click.option("--screen", type=POSITIVE, metavar="N", help="First keep N columns, by the training part of each split.")
+@click.option("--size", type=POSITIVE, metavar="K", help="Features that each method chooses.")
+@click.option("--repeats", type=POSITIVE, default=20, show_default=True, help="Splits into training and test part.")
+@click.option("--test-size", type=click.FloatRange(0, 1, True, True), default=0.2, show_default=True)
+@click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Also write all scores there, as CSV.")
+@click.option("--overwrite", is_flag=True, help="Replace FILE if it is there.")
+@run_options
+@output_options
+@config_option
+def compare(**options: Any) -> None:
+    """Compare methods on TABLE: accuracy on held-out samples, diversity and stability of what they select."""
+    check_compare(options)
+    from .compare import run_compare
+
+    run_compare(options)
+
+
+@click.command(short_help="Repeat an experiment of the paper.")
+@click.argument("name", required=False)
+@click.option("--data", type=click.Path(exists=True, file_okay=False), help="Folder of the real data sets.")
+@click.option("--out", type=click.Path(file_okay=False), metavar="DIR", help="Where results go.")
+@click.option("--config", type=FILE, help="TOML file with the experiment's settings.")
+@click.option("--quick", is_flag=True, help="A small version, in a minute or so.")
+@run_options
+@click.option("--quiet", "-q", is_flag=True, help="Nothing on stderr but errors.")
+def paper(**options: Any) -> None:
+    """Repeat the experiment NAME of the paper; without NAME, list them."""
+    from .paper import run_paper
+
+    run_paper(options)
+
+
+@click.command(short_help="See it work: breast cancer data full of near-copies.")
+@click.option("--out", type=click.Path(file_okay=False), default="variegate-demo", show_default=True, metavar="DIR")
+@click.option("--overwrite", is_flag=True, help="Replace the results of an earlier run in DIR.")
+@click.option("--quiet", "-q", is_flag=True, help="Nothing on stderr but errors.")
+def demo(**options: Any) -> None:
+    """Select among the 30 measurements of scikit-learn's breast cancer data, many of them near-copies, and compare."""
+    from .demo import run_demo
+
+    run_demo(options)

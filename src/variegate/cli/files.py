@@ -1,0 +1,111 @@
+"""Outputs that are complete or not there: written beside their place, then moved."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import click
+
+from .messages import Failure, is_terminal
+
+
+@contextmanager
+def new_folder(out: Path, names: Collection[str], overwrite: bool) -> Iterator[Path]:
+    """Give a temporary folder beside `out`; what is in it at the end moves there, on any failure it vanishes.
+
+    `names` are all files that a run may write: those of an earlier run that this one has no part of are removed, and
+    other files in the folder stay as they are.
+    """
+    present = [name for name in names if (out / name).exists()]
+    if present or (out.is_dir() and any(out.iterdir())):
+        _allowed(f"The folder {out} is not empty", overwrite)
+    if out.exists() and not out.is_dir():
+        raise Failure(f"cannot write {out}: it is a file; give a folder")
+    missing = [parent for parent in out.parents if not parent.exists()]
+    try:
+        with writing(out):
+            out.parent.mkdir(parents=True, exist_ok=True)
+            # on the same disk, so that moving is renaming
+            work = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out if out.is_dir() else out.parent))
+        try:
+            yield work
+            with writing(out):
+                _move(work, out, names)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+    finally:
+        for parent in missing if not out.exists() else ():
+            with suppress(OSError):
+                parent.rmdir()
+
+
+@contextmanager
+def writing(out: Path) -> Iterator[None]:
+    """Tell of a full disk or a place that cannot be written in one line."""
+    try:
+        yield
+    except OSError as error:
+        raise Failure(f"cannot write {out}: {error.strerror or error}; nothing was written") from error
+
+
+def _move(work: Path, out: Path, names: Collection[str]) -> None:
+    made = sorted(path.name for path in work.iterdir())
+    if not out.exists():
+        os.chmod(work, 0o777 & ~_umask())
+        os.rename(work, out)
+        return
+    for name in made:
+        os.replace(work / name, out / name)
+    for name in set(names) - set(made):
+        (out / name).unlink(missing_ok=True)
+
+
+@contextmanager
+def new_file(path: Path, overwrite: bool) -> Iterator[Path]:
+    """Give a temporary file beside `path`, which replaces it at the end."""
+    if path.is_dir():
+        raise Failure(f"cannot write {path}: it is a folder; give a file")
+    if path.exists():
+        _allowed(f"The file {path} exists", overwrite)
+    with writing(path):
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        os.close(handle)
+        try:
+            yield Path(name)
+            os.chmod(name, 0o666 & ~_umask())
+            os.replace(name, path)
+        finally:
+            Path(name).unlink(missing_ok=True)
+
+
+def _allowed(what: str, overwrite: bool) -> None:
+    """Ask where somebody can answer."""
+    if overwrite:
+        return
+    if is_terminal() and is_terminal(sys.stdin):
+        if not click.confirm(f"{what}. Replace the results in it?", err=True):
+            raise Failure("left as it was; nothing was written")
+        return
+    raise click.UsageError(f"{what}: give --overwrite to replace the results in it, or another --out")
+
+
+def fingerprint(path: str | Path) -> str:
+    """SHA-256 of a file's bytes, as "sha256:…"."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,182 @@
+"""From options to what a fit takes: a table, a task, a similarity, and notes on what was decided on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..data import Table, read_gene_sets, read_network, read_table
+from ..data.frames import load
+from ..similarity import from_annotations, from_coordinates, from_groups, from_network
+from .messages import Failure
+
+FEW_VALUES = 10  # whole numbers with at most so many different values are taken for classes
+MANY_CLASSES = 50
+
+
+@dataclass(frozen=True)
+class Input:
+    """A table with its outcome, ready for a fit; `notes` say what was decided for the user."""
+
+    X: pd.DataFrame
+    y: NDArray[Any]
+    task: str
+    table: Table
+    notes: tuple[str, ...]
+
+
+def read_input(options: Mapping[str, Any]) -> Input:
+    """Read the table that the options name."""
+    table = read_table(
+        options["table"],
+        options["outcome"],
+        outcome_table=options["outcome_table"],
+        outcome_id=options["outcome_id"],
+        drop=options["exclude"] or (),
+        **reading_options(options),
+    )
+    notes = [f"read {len(table.samples)} samples and {len(table.features)} features from {options['table']}"]
+    table, kept = _of_classes(table, options["classes"])
+    notes += kept + _happened(table)
+    task, why = outcome_task(table.y, str(options["outcome"]), options["task"])
+    y = np.asarray(table.y, dtype=np.float64) if task == "regression" else labels(table.y)
+    X = pd.DataFrame(table.X, columns=list(table.features), copy=False)
+    return Input(X, y, task, table, (*notes, why))
+
+
+def reading_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """What `read_table` takes wherever a table is read."""
+    return {
+        "id_column": options["id_column"],
+        "samples": options["samples"],
+        "missing": options["missing"],
+        "categorical": options["categorical"] or (),
+        "delimiter": {"\\t": "\t", "tab": "\t"}.get(options["delimiter"], options["delimiter"]),
+    }
+
+
+def labels(y: Any) -> NDArray[Any]:
+    """Classes as text, whole numbers without a decimal point: "1", not "1.0"."""
+    return np.array(
+        [str(int(v)) if isinstance(v, float) and v.is_integer() else str(v) for v in np.asarray(y).tolist()]
+    )
+
+
+def _of_classes(table: Table, wanted: tuple[str, ...] | None) -> tuple[Table, list[str]]:
+    if not wanted:
+        return table, []
+    found = labels(table.y)
+    unknown = [name for name in wanted if name not in found]
+    if unknown:
+        known = ", ".join(sorted(set(found.tolist()))[:8])
+        raise Failure(f"--classes: there is no class {unknown[0]!r} in {table.outcome!r}, which has {known}")
+    rows = np.isin(found, wanted)
+    assert table.y is not None
+    kept = replace(
+        table,
+        X=table.X[rows],
+        y=table.y[rows],
+        samples=tuple(s for s, stays in zip(table.samples, rows, strict=True) if stays),
+    )
+    return kept, [f"kept {rows.sum()} of {len(rows)} samples, those of class {', '.join(wanted)}"]
+
+
+def _happened(table: Table) -> list[str]:
+    """What reading did to the data."""
+    report, said = table.report, []
+    if report.dropped_samples:
+        said.append(f"left out {len(report.dropped_samples)} samples with missing values")
+    if report.dropped_features:
+        said.append(f"left out {len(report.dropped_features)} features with missing values")
+    if report.imputed:
+        said.append(f"imputed {sum(report.imputed.values())} missing values in {len(report.imputed)} columns")
+    if report.constant:
+        said.append(f"{len(report.constant)} features are constant and cannot be selected")
+    return said
+
+
+def outcome_task(y: Any, name: str, asked: str | None) -> tuple[str, str]:
+    """Regression or classification, and a sentence that says why."""
+    values = np.asarray(y)
+    distinct = pd.unique(values)
+    numeric = values.dtype.kind in "fiu"
+    shown = ", ".join(map(str, sorted(labels(distinct[:4]).tolist())))
+    if len(distinct) < 2:
+        raise Failure(f"the outcome {name!r} is the same for all samples ({shown}): there is nothing to predict")
+    if asked == "regression" and not numeric:
+        raise Failure(
+            f"the outcome {name!r} holds words ({shown}), a regression needs numbers; use --task classification"
+        )
+    if asked == "regression":
+        return "regression", f"regression of {name!r}, as asked"
+    if (asked == "classification" or not numeric) and len(distinct) > min(MANY_CLASSES, len(values) // 2):
+        way_out = "use --task regression" if numeric else "is it a column of names?"
+        raise Failure(f"the outcome {name!r} has {len(distinct)} different values, hardly classes; {way_out}")
+    whole = not numeric or bool((np.asarray(values, dtype=np.float64) % 1 == 0).all())
+    if asked == "classification" or not numeric or len(distinct) == 2:
+        told = "as asked" if asked else "since it holds words" if not numeric else "since it has two values"
+        return "classification", f"classification of {name!r} into {len(distinct)} classes ({shown}), {told}"
+    if whole and len(distinct) <= FEW_VALUES and len(values) >= 3 * len(distinct):
+        return "classification", (
+            f"classification of {name!r}: {len(distinct)} different whole numbers are taken for classes; "
+            "if they are amounts, say --task regression"
+        )
+    return "regression", f"regression of {name!r}, since it holds numbers"
+
+
+def read_similarity(options: Mapping[str, Any], features: tuple[str, ...]) -> tuple[Any, str]:
+    """Φ of the features, or "columns", and a sentence about it."""
+    if options["network"]:
+        return _from_network(options, features), f"similarity from the network {options['network']}"
+    if options["coordinates"]:
+        return _from_places(options, features), f"similarity from the coordinates in {options['coordinates']}"
+    if options["groups"]:
+        return _from_group_file(options["groups"], features), f"similarity from the groups in {options['groups']}"
+    return "columns", "similarity from the correlations of the columns"
+
+
+def _from_network(options: Mapping[str, Any], features: tuple[str, ...]) -> Any:
+    network = read_network(options["network"])
+    try:
+        return from_network(network, features, rng=options["seed"])
+    except ValueError as error:
+        raise Failure(f"{options['network']}: {error}") from error
+
+
+def _from_places(options: Mapping[str, Any], features: tuple[str, ...]) -> Any:
+    path = options["coordinates"]
+    raw = load(path)
+    first = str(raw.frame.columns[0])
+    places = read_table(path, id_column=first if raw.ids is None else None)
+    rows = _rows_of(features, places.samples, path)
+    return from_coordinates(places.X[rows], lonlat=options["lonlat"], rng=options["seed"]).named(features)
+
+
+def _from_group_file(path: str, features: tuple[str, ...]) -> Any:
+    if path.lower().endswith((".gmt", ".gmt.gz")):
+        return from_annotations(read_gene_sets(path), features).named(features)
+    raw = load(path)
+    columns = raw.frame.shape[1]
+    if columns != 2 - (raw.ids is not None):
+        raise Failure(f"{path}: expected two columns, feature and group, got {columns}")
+    names = list(raw.ids) if raw.ids is not None else [str(v) for v in raw.frame.iloc[:, 0]]
+    groups = raw.frame.iloc[:, -1].tolist()
+    rows = _rows_of(features, tuple(names), path)
+    return from_groups([groups[i] for i in rows]).named(features)
+
+
+def _rows_of(features: tuple[str, ...], names: tuple[str, ...], path: str) -> list[int]:
+    """The row of each feature; all must be there."""
+    row = {name: i for i, name in enumerate(names)}
+    missing = [name for name in features if name not in row]
+    if missing:
+        raise Failure(
+            f"{path}: {len(missing)} of {len(features)} features are not in it, for instance {missing[0]!r}; "
+            "add them, or leave them out with --exclude"
+        )
+    return [row[name] for name in features]

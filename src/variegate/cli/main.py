@@ -1,0 +1,95 @@
+"""The group of commands, and the one place where failures end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from .. import __version__
+from .commands import compare, demo, paper, predict, report, select
+from .messages import FAILED, INTERRUPTED, OK, USAGE, explained, fail
+
+EXITS = "Exit status: 0 done; 1 reading, fitting or writing failed; 2 the command is wrong; 130 interrupted."
+
+
+class Ordered(click.Group):
+    """Commands in the order of the pipeline."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names as they were added."""
+        return list(self.commands)
+
+
+@click.group(
+    cls=Ordered, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}, epilog=EXITS
+)
+@click.version_option(__version__, prog_name="variegate")
+def cli() -> None:
+    """Features that predict an outcome and differ from each other: from a table on disk to an answer on a page.
+
+    Start with: variegate select TABLE --outcome COLUMN, or see variegate demo.
+    """
+
+
+for command in (select, predict, report, compare, paper, demo):
+    cli.add_command(command)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code; every failure is one line on stderr."""
+    previous = _end_tidily_when_told_to()
+    try:
+        cli.main(args=None if arguments is None else list(arguments), prog_name="variegate", standalone_mode=False)
+        sys.stdout.flush()
+        return OK
+    except (KeyboardInterrupt, click.Abort):
+        fail("interrupted; nothing was written")
+        return INTERRUPTED
+    except click.UsageError as error:
+        return _wrong_usage(error)
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except click.ClickException as error:
+        fail(error.format_message())
+        return error.exit_code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads any more, so nothing to flush
+        return FAILED
+    except Exception as error:
+        if os.environ.get("VARIEGATE_DEBUG"):
+            raise
+        fail(explained(error))
+        return FAILED
+    finally:
+        _restore(previous)
+
+
+def _wrong_usage(error: click.UsageError) -> int:
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        click.echo(error.format_message(), err=True)
+        return USAGE
+    command = error.ctx.command_path if error.ctx else "variegate"
+    fail(f"{error.format_message().rstrip('.')}. See {command} --help.")
+    return USAGE
+
+
+def _end_tidily_when_told_to() -> Any:
+    """On SIGTERM leave through the same doors as on Ctrl-C, so that nothing half-written stays."""
+
+    def stop(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    try:
+        return signal.signal(signal.SIGTERM, stop)
+    except ValueError:  # not in the main thread
+        return None
+
+
+def _restore(previous: Any) -> None:
+    if previous is not None:
+        signal.signal(signal.SIGTERM, previous)

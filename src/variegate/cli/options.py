@@ -1,0 +1,180 @@
+"""Options that commands share, and the files that may hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+FILE = click.Path(exists=True, dir_okay=False, readable=True)
+POSITIVE = click.IntRange(min=1)
+METHODS = (
+    "variegate", "bernoulli_dpp", "dpp_bernoulli", "spike_slab", "omp", "lasso", "elastic_net", "forward_evidence",
+    "forward_score", "univariate", "random", "mrmr",
+)  # fmt: skip
+SIZED_BY_THEMSELVES = METHODS[:4]
+COMMANDS = {"select", "predict", "report", "compare", "paper", "demo"}
+NOT_SETTINGS = {"config", "overwrite", "quiet", "as_json"}  # of one run, no part of what it computes
+
+
+class Names(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """Names separated by commas; a comma inside a name is written twice."""
+
+    name = "names"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        """Text, or a list from a config file, as names."""
+        if isinstance(value, list | tuple):
+            return tuple(map(str, value))
+        parts = str(value).replace(",,", "\0").split(",")
+        return tuple(part.strip().replace("\0", ",") for part in parts if part.strip())
+
+
+NAMES = Names()
+
+
+def together(*decorators: Callable[[F], F]) -> Callable[[F], F]:
+    """Several decorators as one, the first on top."""
+
+    def apply(function: F) -> F:
+        for decorate in reversed(decorators):
+            function = decorate(function)
+        return function
+
+    return apply
+
+
+def _read_config(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    if value is not None:
+        ctx.default_map = {**(ctx.default_map or {}), **config_of(Path(value), ctx)}
+        ctx.meta["variegate.config"] = value
+    return value
+
+
+def config_of(path: Path, ctx: click.Context) -> dict[str, Any]:
+    """Options from a TOML file (at its top, or in a table named like the command), or from an earlier run.json."""
+    content = _parsed(path)
+    settings = (
+        content.get("settings") if path.suffix == ".json" else {**content, **content.get(ctx.info_name or "", {})}
+    )
+    if not isinstance(settings, dict):
+        raise click.UsageError(f"{path}: expected the run.json of an earlier run, but it has no settings")
+    known = [str(p.name) for p in ctx.command.params if p.name != "config"]
+    found = {}
+    for key, option in settings.items():
+        name = {"json": "as_json"}.get(key, key.replace("-", "_"))
+        if isinstance(option, dict) and key in COMMANDS:  # options of another command
+            continue
+        if name not in known:
+            raise click.UsageError(f"{path}: there is no option {key!r}{_close(name, known)}")
+        if option is not None:
+            found[name] = option
+    return found
+
+
+def _parsed(path: Path) -> dict[str, Any]:
+    # imported here: most commands have no config, and every millisecond of --help counts
+    import json
+    import tomllib
+
+    try:
+        text = path.read_text("utf-8")
+        content = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except (ValueError, OSError) as error:
+        raise click.UsageError(f"{path}: not readable as {path.suffix[1:].upper() or 'TOML'} ({error})") from error
+    if not isinstance(content, dict):
+        raise click.UsageError(f"{path}: expected options, got {type(content).__name__}")
+    return content
+
+
+def _close(name: str, known: list[str]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, known, n=1)
+    return f"; did you mean {close[0].replace('_', '-')!r}?" if close else ""
+
+
+config_option = click.option(
+    "--config", type=FILE, is_eager=True, expose_value=False, callback=_read_config,
+    help="TOML file with any of these options, or the run.json of an earlier run; options given here win.",
+)  # fmt: skip
+
+data_options = together(
+    click.option("--outcome", required=True, metavar="COLUMN", help="Column to be predicted."),
+    click.option("--task", type=click.Choice(["regression", "classification"]), help="Default: by the outcome."),
+    click.option("--outcome-table", type=FILE, help="Second table with the outcome, joined by sample id."),
+    click.option("--outcome-id", metavar="COLUMN", help="Its column of sample ids. Default: the first."),
+    click.option("--classes", type=NAMES, metavar="A,B", help="Keep only samples of these classes."),
+    click.option("--exclude", type=NAMES, metavar="A,B", help="Columns to leave out."),
+)
+table_options = together(
+    click.option("--id-column", metavar="COLUMN", help="Column of sample ids; with --samples columns, of features."),
+    click.option("--samples", type=click.Choice(["rows", "columns"]), default="rows", show_default=True),
+    click.option(
+        "--missing", type=click.Choice(["error", "drop_samples", "drop_features", "impute"]), default="error",
+        show_default=True, help="What to do about missing values.",
+    ),
+    click.option("--categorical", type=NAMES, metavar="A,B", help="Columns of numbers to read as categories."),
+    click.option("--delimiter", metavar="CHAR", help="Of text files. Default: found in the header."),
+)  # fmt: skip
+similarity_options = together(
+    click.option(
+        "--network", type=FILE,
+        help="Features are alike if their distances to the hubs agree: BioGRID, STRING, GraphML or edge list.",
+    ),
+    click.option("--coordinates", type=FILE, help="Features are alike if close: a column of names, then coordinates."),
+    click.option("--lonlat", is_flag=True, help="The coordinates are longitude and latitude."),
+    click.option(
+        "--groups", type=FILE, help="Features are alike if in one group: columns feature, group; or gene sets (.gmt)."
+    ),
+)  # fmt: skip
+run_options = together(
+    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
+    click.option("--jobs", type=int, help="Processes for comparisons. Default: one; -1: all cores."),
+)
+output_options = together(
+    click.option("--json", "as_json", is_flag=True, help="The answer on stdout as JSON."),
+    click.option("--quiet", "-q", is_flag=True, help="Nothing on stderr but errors."),
+)
+
+
+def check_similarity(options: Mapping[str, Any]) -> None:
+    """At most one source."""
+    given = [f"--{name}" for name in ("network", "coordinates", "groups") if options[name]]
+    if len(given) > 1:
+        raise click.UsageError(f"{' and '.join(given)} exclude each other: similarity has one source")
+    if options["lonlat"] and not options["coordinates"]:
+        raise click.UsageError("--lonlat needs --coordinates")
+
+
+def check_methods(names: tuple[str, ...], option: str) -> None:
+    """Methods that exist."""
+    unknown = [name for name in names if name not in METHODS]
+    if unknown:
+        raise click.UsageError(f"{option}: there is no method {unknown[0]!r}; there are {', '.join(METHODS)}")
+
+
+def check_select(options: Mapping[str, Any]) -> None:
+    """Refuse what no data could make sense of."""
+    check_similarity(options)
+    check_methods(options["compare"] or (), "--compare")
+    size, screen = options["size"], options["screen"]
+    if size and options["expected_size"]:
+        raise click.UsageError("--size and --expected-size exclude each other: a set of that size, or a prior mean")
+    if size and screen and size > screen:
+        raise click.UsageError(f"--size {size} is more than --screen {screen} leaves")
+
+
+def check_compare(options: Mapping[str, Any]) -> None:
+    """The first method decides the size if none is given."""
+    check_similarity(options)
+    methods = options["methods"]
+    check_methods(methods, "--methods")
+    if not methods:
+        raise click.UsageError("--methods: give at least one")
+    if options["size"] is None and methods[0] not in SIZED_BY_THEMSELVES:
+        raise click.UsageError(f"--size: {methods[0]} cannot tell how many features to choose; give a size")

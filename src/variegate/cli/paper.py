@@ -1,0 +1,36 @@
+"""`variegate paper`: the experiments of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+import click
+
+from .messages import heard_warnings
+
+
+def run_paper(options: Mapping[str, Any]) -> None:
+    """Run one, or list them."""
+    experiments = import_module("variegate.paper")
+
+    if options["name"] is None:
+        for name, experiment in experiments.EXPERIMENTS.items():
+            click.echo(f"{name}\t{experiment.title}")
+        return
+    if options["name"] not in experiments.EXPERIMENTS:
+        raise click.UsageError(
+            f"there is no experiment {options['name']!r}; there are {', '.join(experiments.EXPERIMENTS)}"
+        )
+    with heard_warnings(options["quiet"]):
+        experiments.run_experiment(
+            options["name"],
+            data=options["data"],
+            out=options["out"],
+            config=options["config"],
+            quick=options["quick"],
+            n_jobs=options["jobs"],
+            seed=options["seed"],
+            verbose=not options["quiet"],
+        )

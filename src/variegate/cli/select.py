@@ -1,0 +1,190 @@
+"""`variegate select`: from a table on disk to a folder with the answer."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+import pandas as pd
+from threadpoolctl import threadpool_limits
+
+from ..baselines import METHODS
+from ..baselines.variational import Variational
+from ..comparison import Comparison, compare
+from ..estimators import DiverseClassifier, DiverseRegressor
+from ..saving import save
+from ..tables import alternatives_table, selection_table
+from .files import new_folder, writing
+from .inputs import Input, read_input, read_similarity
+from .messages import as_options, heard_warnings, is_terminal, say
+from .record import as_json, earlier_hash, run_record
+from .show import show_selection
+
+# the search from several starts is for the answer; in a handful of splits it would take most of the time
+QUICK = Variational("dpp", "dpp", polished=True, n_starts=1)
+FILES = ("selection.csv", "alternatives.csv", "comparison.csv", "model.vg", "report.html", "run.json")
+
+
+@dataclass
+class Answer:
+    """What a run found, as the folder holds it."""
+
+    model: Any
+    selection: pd.DataFrame
+    alternatives: pd.DataFrame
+    comparison: Comparison | None
+    about: dict[str, Any]
+
+
+@dataclass
+class Clock:
+    """Seconds of each step."""
+
+    quiet: bool
+    started: float = field(default_factory=time.perf_counter)
+    steps: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def step(self, name: str, told: str = "") -> Iterator[None]:
+        """Say what begins, and remember how long it took."""
+        if told:
+            say(told, self.quiet)
+        before = time.perf_counter()
+        yield
+        self.steps[name] = round(time.perf_counter() - before, 3)
+
+    @property
+    def seconds(self) -> float:
+        """Since the start."""
+        return round(time.perf_counter() - self.started, 3)
+
+
+def run_select(options: Mapping[str, Any]) -> Answer:
+    """The whole command: read, fit, compare, write, and show."""
+    quiet, out = options["quiet"], Path(options["out"])
+    clock = Clock(quiet)
+    with new_folder(out, FILES, options["overwrite"]) as folder:
+        answer = find_answer(options, clock)
+        with clock.step("write", "writing tables, model and report"), writing(out):
+            write_answer(folder, answer, clock)
+    say(f"done in {clock.seconds:.0f} s; open {out / 'report.html'}", quiet)
+    show_selection(answer, out, options["as_json"])
+    return answer
+
+
+def find_answer(options: Mapping[str, Any], clock: Clock) -> Answer:
+    """Read, fit and compare; nothing is written yet."""
+    quiet = options["quiet"]
+    # one thread, as sums of another order differ in their last digits: a run repeats on any number of cores
+    with heard_warnings(quiet) as heard, threadpool_limits(1, user_api="blas"):
+        with clock.step("read", f"reading {options['table']}"):
+            data = read_input(options)
+            about = run_record("select", options, data)
+        for note in data.notes:
+            say(note, quiet)
+        warn_of_other_data(about, quiet, heard)
+        with clock.step("similarity"):
+            similarity, told = read_similarity(options, data.table.features)
+            about["data"]["notes"].append(told)
+        with clock.step("fit", f"{told}; fitting"):
+            model = fitted(options, data, similarity)
+        comparison = None
+        if options["compare"]:
+            told = (
+                f"comparing with {', '.join(options['compare'])} on {options['repeats']} splits, ours from one start"
+            )
+            about["data"]["notes"].append(told)
+            with clock.step("compare", told):
+                comparison = compared(options, data, similarity, model)
+        with clock.step("tables"):
+            selection, alternatives = selection_table(model), alternatives_table(model, options["alternatives"])
+            about["diagnostics"] = diagnosed(model, quiet)
+    about |= {"seconds": clock.seconds, "steps": clock.steps, "warnings": heard}
+    return Answer(model, selection, alternatives, comparison, about)
+
+
+def warn_of_other_data(about: Mapping[str, Any], quiet: bool, heard: list[str]) -> None:
+    """Repeating a run on other data is allowed, but not in silence."""
+    before = earlier_hash(click.get_current_context().meta.get("variegate.config"))
+    if before is not None and before != about["data"]["hash"]:
+        heard.append("the data differ from those of the run that is repeated")
+        say(f"warning: {heard[-1]}", quiet)
+
+
+def fitted(options: Mapping[str, Any], data: Input, similarity: Any) -> Any:
+    """The model; interrupted fits are none."""
+    estimator = DiverseRegressor if data.task == "regression" else DiverseClassifier
+    groups = list(data.table.groups) if any(group is not None for group in data.table.groups) else None
+    model = estimator(
+        similarity=similarity,
+        expected_size=options["expected_size"],
+        n_features_to_select=options["size"],
+        always_include=list(options["always_include"] or ()) or None,
+        groups=groups,
+        screen=options["screen"],
+        max_iter=options["max_iter"],
+        random_state=options["seed"],
+        verbose=int(is_terminal() and not options["quiet"]),
+    ).fit(data.X, data.y)
+    if model.posterior_.fit.interrupted:
+        raise KeyboardInterrupt
+    return model.set_params(verbose=0)  # who watched the fit is no part of the model
+
+
+def diagnosed(model: Any, quiet: bool) -> dict[str, Any]:
+    """How far to trust the fit; what a reader should know is said."""
+    found = model.posterior_.diagnostics()
+    for message in found.messages():
+        say(f"note: {as_options(message)}", quiet)
+    return {**found._asdict(), "messages": found.messages()}
+
+
+def compared(options: Mapping[str, Any], data: Input, similarity: Any, model: Any) -> Comparison | None:
+    """Ours and other methods on the same splits, all with as many features as were selected; None where none works."""
+    try:
+        return _compared(options, data, similarity, model)
+    except ValueError as error:  # too few rows of a class, say: no reason to lose the answer
+        warnings.warn(f"There is no comparison: {error}", stacklevel=2)
+        return None
+
+
+def _compared(options: Mapping[str, Any], data: Input, similarity: Any, model: Any) -> Comparison:
+    others = [name for name in options["compare"] if name != "variegate"]
+    return compare(
+        {"variegate": QUICK, **{name: METHODS[name] for name in others}},
+        data.X,
+        data.y,
+        similarity=similarity,
+        task=data.task,
+        repeats=options["repeats"],
+        size=max(int(model.support_.sum()), 1),
+        screen=options["screen"],
+        random_state=options["seed"],
+        n_jobs=options["jobs"],
+        progress=is_terminal() and not options["quiet"],
+    )
+
+
+def write_answer(folder: Path, answer: Answer, clock: Clock) -> None:
+    """All files of a run, into a folder that is not yet in its place."""
+    write_report = import_module("variegate.report").write_report  # templates and charts: only here
+
+    answer.selection.to_csv(folder / "selection.csv", index=False)
+    joined = answer.alternatives.copy()
+    for column in ("features", "added", "removed"):
+        joined[column] = ["; ".join(map(str, names)) for names in joined[column]]
+    joined.to_csv(folder / "alternatives.csv", index=False)
+    table = None if answer.comparison is None else answer.comparison.table
+    if table is not None:
+        table.to_csv(folder / "comparison.csv", index=False)
+    save(answer.model, folder / "model.vg")
+    answer.about["seconds"] = clock.seconds
+    write_report(folder / "report.html", answer.model, about=answer.about, comparison=table)
+    (folder / "run.json").write_text(as_json(answer.about) + "\n", encoding="utf-8")

@@ -1,0 +1,65 @@
+"""Answers on stdout: a table for people, tab-separated text for programs, or JSON."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import pandas as pd
+
+from .messages import is_terminal
+from .record import as_json
+
+
+def show_selection(answer: Any, out: Path, json: bool) -> None:
+    """The selected features with their probabilities and coefficients."""
+    chosen = answer.selection[answer.selection["selected"]]
+    if json:
+        click.echo(as_json(selection_summary(answer, chosen, out)))
+        return
+    show_table(chosen.drop(columns=["selected", "rank"]), f"{len(chosen)} selected features")
+
+
+def selection_summary(answer: Any, chosen: pd.DataFrame, out: Path) -> dict[str, Any]:
+    """What `--json` prints: the selection, where the files are, and how far to trust it."""
+    return {
+        "selected": chosen.drop(columns="selected").to_dict("records"),
+        "alternatives": answer.alternatives.to_dict("records"),
+        "comparison": None if answer.comparison is None else comparison_summary(answer.comparison),
+        "diagnostics": answer.about["diagnostics"],
+        "out": str(out),
+        "report": str(out / "report.html"),
+        "data": answer.about["data"],
+        "seconds": answer.about["seconds"],
+        "warnings": answer.about["warnings"],
+    }
+
+
+def comparison_summary(comparison: Any) -> list[dict[str, Any]]:
+    """Mean and deviation for each method and metric."""
+    records: list[dict[str, Any]] = comparison.statistics().to_dict("records")
+    return records
+
+
+def show_table(table: pd.DataFrame, title: str) -> None:
+    """A table with frames on a terminal, tab-separated text elsewhere."""
+    if not is_terminal(sys.stdout):
+        click.echo(table.to_csv(sep="\t", index=False, float_format="%.6g"), nl=False)
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    framed = Table(title=title, title_justify="left")
+    for name, kind in zip(table.columns, table.dtypes, strict=True):
+        framed.add_column(Text(str(name).replace("_", " ")), justify="left" if kind == object else "right")  # noqa: E721
+    for row in table.itertuples(index=False):
+        framed.add_row(*(Text(cell) for cell in _cells(row)))  # as Text: names are no markup
+    Console().print(framed)
+
+
+def _cells(row: Sequence[Any]) -> list[str]:
+    return [f"{value:.3g}" if isinstance(value, float) else str(value) for value in row]

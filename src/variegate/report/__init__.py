@@ -1,0 +1,55 @@
+"""The report: one page that a reader opens in a browser, without a network, or prints.
+
+Charts are our own SVG and the explorer our own JavaScript, in place of Vega. A page with Vega carries its bundle, a
+third party's code; Vega's expressions need `eval`, which a strict content-security policy forbids, or an interpreter
+on top; and what it draws is not on the page until it has run, so a reader without scripts would not have it. The
+charts here are four simple marks, drawn by the template, and what the explorer computes no chart library would.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ..saving import write_whole
+from .page import rendered
+
+__all__ = ["write_report"]
+
+
+def write_report(
+    path: str | os.PathLike[str],
+    model: Any,
+    *,
+    about: Mapping[str, Any] | None = None,
+    comparison: pd.DataFrame | None = None,
+) -> None:
+    """Write what a fitted model found as one self-contained HTML page.
+
+    The page holds names, probabilities and similarities of the features, not the rows of the table. The file is
+    complete or not there.
+
+    Parameters
+    ----------
+    path : file to write
+    model : fitted DiverseRegressor or DiverseClassifier, also one that `load` read
+    about : what is known of the run; every key may be missing
+        command (text or list of words), settings (dict), data (dict: path, rows, columns, hash, outcome, task, notes),
+        versions (dict), seed, seconds, warnings (list of text).
+    comparison : table of `compare`, with columns repeat, method, metric, value
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, variegate as vg
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 5))
+    >>> model = vg.DiverseRegressor(random_state=0).fit(X, X[:, 2] + 0.3 * rng.normal(size=60))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     vg.write_report(f"{folder}/report.html", model, about={"data": {"outcome": "height"}})
+    """
+    if not hasattr(model, "posterior_"):
+        raise ValueError(f"write_report takes a fitted model, got {type(model).__name__}: call fit(X, y) first.")
+    html = rendered(model, about or {}, comparison).encode("utf-8")
+    write_whole(Path(path), lambda file: file.write(html))

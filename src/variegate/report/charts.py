@@ -1,0 +1,114 @@
+"""Numbers to places in a drawing; the template draws them as SVG."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..tables import feature_names
+from .content import Metric, Row
+
+FloatArray = NDArray[np.float64]
+
+
+class Interval(NamedTuple):
+    """A mean with its interval and the zero line, in drawing units from 0 to 100."""
+
+    zero: float
+    lower: float
+    mean: float
+    upper: float
+
+
+def column_spreads(model: Any) -> dict[str, float]:
+    """Standard deviations of the columns that the model has seen, by name; none for names that several share."""
+    data, candidates, names = model._training, model._candidates, feature_names(model)
+    spreads: dict[str, float] = {}
+    for columns, table in ((candidates.columns, data.X), (candidates.always, data.covariates)):
+        if table is not None and len(columns):
+            spreads |= zip(names[columns].tolist(), deviations(table).tolist(), strict=True)
+    unique, counts = np.unique(names.astype(str), return_counts=True)
+    several = set(unique[counts > 1].tolist())
+    return {str(name): spread for name, spread in spreads.items() if str(name) not in several}
+
+
+def deviations(table: Any) -> FloatArray:
+    """Standard deviations of the columns (m,) of an array or a sparse table."""
+    if hasattr(table, "multiply"):
+        mean, square = (np.asarray(t.mean(axis=0)).ravel() for t in (table, table.multiply(table)))
+        return np.asarray(np.sqrt(np.maximum(square - mean**2, 0.0)))
+    return np.asarray(np.std(table, axis=0), dtype=np.float64)
+
+
+def intervals(rows: Sequence[Row], spreads: dict[str, float]) -> list[Interval | None]:
+    """Effects of one standard deviation of each feature, all on one scale; None where there is none to draw."""
+    scaled = [np.array([row.lower, row.coefficient, row.upper]) * spreads.get(row.feature, np.nan) for row in rows]
+    finite = [values for values in scaled if np.isfinite(values).all()]
+    low = min([0.0, *(float(v.min()) for v in finite)])
+    high = max([0.0, *(float(v.max()) for v in finite)])
+    if high - low <= 0:
+        return [None] * len(rows)
+
+    def place(value: float) -> float:
+        return round(4 + 92 * (value - low) / (high - low), 1)
+
+    return [Interval(place(0.0), *map(place, v.tolist())) if np.isfinite(v).all() else None for v in scaled]
+
+
+class DotRow(NamedTuple):
+    """A method's values on the scale of a chart."""
+
+    method: str
+    y: float
+    points: list[float]
+    mean: float | None
+    text: str
+
+
+class DotChart(NamedTuple):
+    """Values of every method, one line each; places in a frame of `width` × `height`."""
+
+    rows: list[DotRow]
+    ticks: list[tuple[float, str]]
+    width: float
+    height: float
+    left: float
+
+
+def dots(metric: Metric, width: float = 700.0, left: float = 150.0, line: float = 30.0) -> DotChart:
+    """The chart of one metric."""
+    values = [v for some in metric.values for v in some]
+    low, high = (min(values), max(values)) if values else (0.0, 1.0)
+    marks = ticks(low, high)
+    low, high = min(low, marks[0]), max(high, marks[-1])
+
+    def place(value: float) -> float:
+        return round(left + 14 + (width - left - 150) * (value - low) / ((high - low) or 1.0), 1)
+
+    rows = [
+        DotRow(
+            name,
+            16 + i * line,
+            [place(v) for v in some],
+            place(mean) if np.isfinite(mean) else None,
+            f"{mean:.3g}" + (f" ± {deviation:.2g}" if np.isfinite(deviation) else "") if np.isfinite(mean) else "–",
+        )
+        for i, (name, some, mean, deviation) in enumerate(
+            zip(metric.methods, metric.values, metric.means, metric.deviations, strict=True)
+        )
+    ]
+    return DotChart(rows, [(place(t), f"{t:g}") for t in marks], width, 16 + line * len(rows) + 20, left)
+
+
+def ticks(low: float, high: float, n: int = 4) -> list[float]:
+    """About n round numbers from at most `low` to at least `high`.
+
+    >>> ticks(0.42, 0.98)
+    [0.4, 0.6, 0.8, 1.0]
+    """
+    span = (high - low) or abs(high) or 1.0
+    power = 10.0 ** np.floor(np.log10(span / n))
+    step = min((power * m for m in (1, 2, 5, 10)), key=lambda s: abs(span / s - n))
+    first, last = np.floor(low / step), np.ceil(high / step)
+    return [float(f"{i * step:.10g}") for i in np.arange(first, last + 1)]

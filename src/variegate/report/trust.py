@@ -1,0 +1,140 @@
+"""How far the result can be trusted, in words that need no statistics."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..posterior import OVERLOOKED, Diagnostics
+from .content import class_counts
+
+RARE = 0.2  # share of a class below which classes are unbalanced
+FEW = 10  # rows of a class
+OWN_WORDS = ("The best set is empty", "The fit had not settled")  # said by the page itself
+WORDS = {"good": "fine", "fair": "fair", "poor": "take care"}
+
+
+class Verdict(NamedTuple):
+    """One question about the fit, its answer, and how good that is ("good", "fair" or "poor")."""
+
+    question: str
+    answer: str
+    grade: str
+
+    @property
+    def word(self) -> str:
+        """The grade in words."""
+        return WORDS[self.grade]
+
+
+def verdicts(model: Any, found: Diagnostics) -> list[Verdict]:
+    """Questions about a fit with their answers."""
+    return [
+        _settled(found),
+        _fits(found),
+        _overlooked(found),
+        _decided(model),
+        *_balanced(class_counts(model)),
+    ]
+
+
+def warnings_of(model: Any, found: list[Verdict], further: Sequence[str] = ()) -> list[str]:
+    """What a reader has to know before anything else; empty if all is well."""
+    said = []
+    if not len(model._map):
+        expected = model.posterior_.inclusion_prob().sum()
+        said.append(
+            f"The best set is empty: no feature is supported well enough on its own, though {expected:.1f} are "
+            "expected in a set. Ask for a set of a given size (--size, n_features_to_select), or read the "
+            "probabilities only."
+        )
+    said += [verdict.answer for verdict in found if verdict.grade == "poor"]
+    if model.posterior_.inclusion_prob().sum() < 0.5:
+        said.append("The data hardly support any feature: fewer than one is expected in a set.")
+    return [*said, *further]
+
+
+def further_lines(about: Mapping[str, Any], found: Diagnostics) -> list[str]:
+    """Warnings of the run that the page does not give in words of its own."""
+    lines = [str(line) for line in about.get("warnings") or []]
+    return [line for line in dict.fromkeys(lines) if line not in found.messages() and not line.startswith(OWN_WORDS)]
+
+
+def _settled(found: Diagnostics) -> Verdict:
+    question = "Did the computation settle?"
+    if found.converged:
+        return Verdict(question, f"Yes, after {found.n_iter:,} steps.", "good")
+    answer = (
+        f"The computation had not settled when it stopped, after {found.n_iter:,} steps: probabilities may still "
+        "move. Allow more (max_iter)."
+    )
+    return Verdict(question, answer, "poor")
+
+
+def _fits(found: Diagnostics) -> Verdict:
+    question = "Are the probabilities close to the exact ones?"
+    k = found.pareto_k
+    measure = f"(Pareto k̂ {k:.2f}, {found.effective_size:,.0f} effective of {found.n_sets:,} sets)"
+    if k <= 0.5:
+        return Verdict(question, f"Yes {measure}.", "good")
+    if k <= 0.7:
+        return Verdict(question, f"Nearly; the second digit may be off {measure}.", "fair")
+    answer = (
+        f"Probabilities are rough: the exact distribution is harder than the one used here {measure}. Read them "
+        "as high, middling or low. The exact sampler (sample_posterior) gives a check."
+    )
+    return Verdict(question, answer, "poor")
+
+
+def _overlooked(found: Diagnostics) -> Verdict:
+    question = "Do features that can stand in for each other share their probability?"
+    if found.overlooked <= OVERLOOKED:
+        return Verdict(question, "Yes: no set as good as the best one was found that the model overlooks.", "good")
+    answer = (
+        "Some set is about as good as the best one, yet the model makes it far rarer than it is: a feature with a "
+        "low probability may be a full substitute for a chosen one. Look at the alternatives before discarding one."
+    )
+    return Verdict(question, answer, "poor")
+
+
+def _decided(model: Any) -> Verdict:
+    question = "Do the data decide for this set?"
+    probability = model.posterior_.inclusion_prob()
+    if not len(model._map):
+        return Verdict(question, "No: the best set is empty.", "fair")
+    sure, n = int((probability[model._map] > 0.5).sum()), len(model._map)
+    if sure == n:
+        return Verdict(question, "Yes: each chosen feature is in more than half of the plausible sets.", "good")
+    if probability.max(initial=0.0) < 0.5:
+        answer = (
+            "The data do not decide for one set: no feature is in more than half of the plausible sets. The chosen "
+            "set is the best of many that are nearly as good; do not read much into a single feature."
+        )
+        return Verdict(question, answer, "poor")
+    answer = f"In part: {sure} of the {n} chosen features are in more than half of the plausible sets."
+    return Verdict(question, answer, "fair")
+
+
+def _balanced(counts: Mapping[str, int]) -> list[Verdict]:
+    if not counts:
+        return []
+    question = "Are there enough rows of each class?"
+    label, n = min(counts.items(), key=lambda pair: pair[1])
+    share = n / max(sum(counts.values()), 1)
+    shown = label if len(label) <= 40 else f"{label[:39]}…"
+    if n < FEW or share < RARE / 2:
+        answer = (
+            f"The classes are unbalanced: only {n:,} rows ({share:.0%}) are “{shown}”. A high accuracy can come from "
+            "always guessing the common class; AUC is not fooled by that."
+        )
+        return [Verdict(question, answer, "poor")]
+    if share < RARE:
+        return [Verdict(question, f"The rarest, “{shown}”, has {n:,} rows ({share:.0%}).", "fair")]
+    return [Verdict(question, f"Yes: the rarest, “{shown}”, has {n:,} rows ({share:.0%}).", "good")]
+
+
+def set_sizes(model: Any) -> tuple[int, int]:
+    """Sizes between which nine in ten plausible sets lie."""
+    sizes = [len(S) for S in model.posterior_.fit.sets]
+    low, high = np.quantile(sizes, [0.05, 0.95]) if sizes else (0, 0)
+    return int(low), int(high)

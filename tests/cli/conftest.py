@@ -1,0 +1,55 @@
+"""A small table, and the command run in this process."""
+
+import sys
+import types
+from importlib.util import find_spec
+from typing import NamedTuple
+
+import pytest
+
+from cli_problems import data
+from variegate.cli import main
+
+
+class Ran(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def last_line(self):
+        return self.err.rstrip("\n").split("\n")[-1]
+
+
+@pytest.fixture
+def run(capsys):
+    """Run `variegate …` and return exit code, stdout and stderr."""
+
+    def call(*arguments):
+        code = main([str(argument) for argument in arguments])
+        found = capsys.readouterr()
+        return Ran(code, found.out, found.err)
+
+    return call
+
+
+@pytest.fixture(autouse=True)
+def _page(monkeypatch):
+    """Until the page is there, a page that says what it was given."""
+    if find_spec("variegate.report") is None:
+        stub = types.ModuleType("variegate.report")
+
+        def write_report(path, model, *, about=None, comparison=None):
+            columns = None if comparison is None else list(comparison)
+            path.write_text(f"<html>{about and sorted(about)} {columns}</html>")
+
+        stub.write_report = write_report
+        monkeypatch.setitem(sys.modules, "variegate.report", stub)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A working directory with data.csv: six features, y and kind (two classes) that depend on a and d."""
+    monkeypatch.chdir(tmp_path)
+    data().to_csv("data.csv", index=False)
+    return tmp_path

@@ -1,0 +1,352 @@
+"""The other commands, and what all of them share."""
+
+import io
+import json
+import re
+import subprocess
+import sys
+import types
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import variegate as vg
+from cli_problems import QUICK, SELECT, data
+from variegate.baselines import METHODS
+from variegate.baselines.choose import chooses_size
+from variegate.cli import options
+from variegate.cli.inputs import outcome_task
+from variegate.cli.main import cli
+from variegate.cli.messages import as_options, heard_warnings
+from variegate.cli.show import show_table
+
+CLASSES = ("select", "data.csv", "--outcome", "kind", "--exclude", "y", *QUICK)
+
+
+@pytest.fixture
+def fitted(run, folder):
+    assert run(*SELECT, "--out", "found").code == 0
+    return vg.load("found/model.vg")
+
+
+def csv(text):
+    return pd.read_csv(io.StringIO(text))
+
+
+# --- predict -------------------------------------------------------------------------------------------------------
+
+
+def test_predictions_are_the_model_s(run, fitted):
+    ran = run("predict", "found/model.vg", "data.csv")
+    found, X = csv(ran.out), data()[list("abcdef")]
+    assert found["sample"].tolist() == data()["sample"].tolist()
+    np.testing.assert_allclose(found["prediction"], fitted.predict(X), rtol=1e-9)
+    np.testing.assert_allclose(found[["lower", "upper"]], fitted.predict_interval(X), rtol=1e-9)
+    narrow = csv(run("predict", "found/model.vg", "data.csv", "--level", "0.5").out)
+    assert ((narrow["upper"] - narrow["lower"]) < (found["upper"] - found["lower"])).all()
+
+
+def test_columns_are_found_by_name_whatever_else_there_is(run, fitted):
+    frame = data()
+    frame["comment"] = [f"free text {i}" for i in range(60)]
+    frame[["comment", "f", "e", "d", "c", "b", "a"]].to_csv("other.csv", index=False)
+    ran = run("predict", "found/model.vg", "other.csv")
+    assert ran.code == 0, ran.err
+    np.testing.assert_allclose(csv(ran.out)["prediction"], fitted.predict(frame[list("abcdef")]), rtol=1e-9)
+
+
+def test_the_outcome_may_stand_in_the_first_column(run, folder):
+    frame = data().drop(columns=["sample", "y"])
+    frame[["kind", *"abcdef"]].to_csv("first.csv", index=False)
+    assert run("select", "first.csv", "--outcome", "kind", *QUICK, "--out", "found").code == 0
+    ran = run("predict", "found/model.vg", "first.csv")
+    assert ran.code == 0, ran.err
+    assert len(csv(ran.out)) == 60
+
+
+def test_only_used_columns_are_needed(run, folder):
+    rng = np.random.default_rng(0)
+    frame = data().drop(columns="kind").join(pd.DataFrame(rng.normal(size=(60, 30))).add_prefix("noise"))
+    frame.to_csv("wide.csv", index=False)
+    assert run("select", "wide.csv", "--outcome", "y", "--screen", "5", *QUICK, "--out", "found").code == 0
+    table = pd.read_csv("found/selection.csv")
+    unused = table["feature"][table["role"] == "screened out"]
+    frame.drop(columns=unused).to_csv("narrow.csv", index=False)
+    assert run("predict", "found/model.vg", "narrow.csv").out == run("predict", "found/model.vg", "wide.csv").out
+    frame.drop(columns="a").to_csv("narrow.csv", index=False)
+    ran = run("predict", "found/model.vg", "narrow.csv")
+    assert ran.code == 1
+    assert "for instance 'a'" in ran.last_line
+
+
+def test_probabilities_of_classes(run, folder):
+    run(*CLASSES, "--out", "found")
+    model, X = vg.load("found/model.vg"), data()[list("abcdef")]
+    found = csv(run("predict", "found/model.vg", "data.csv").out)
+    np.testing.assert_allclose(found[["probability[ill]", "probability[well]"]], model.predict_proba(X), rtol=1e-9)
+    assert found["prediction"].tolist() == model.predict(X).tolist()
+    np.testing.assert_allclose(found[["lower[well]", "upper[well]"]], model.predict_interval(X), rtol=1e-9)
+
+
+def test_three_classes_and_whole_numbers(run, folder):
+    frame = data().drop(columns="kind")
+    frame["y"] = np.digitize(frame["y"], frame["y"].quantile([0.3, 0.7]))
+    frame.to_csv("three.csv", index=False)
+    ran = run("select", "three.csv", "--outcome", "y", *QUICK, "--out", "found")
+    assert ran.code == 0, ran.err
+    assert "3 different whole numbers are taken for classes; if they are amounts, say --task regression" in ran.err
+    assert "coefficient[2]" in pd.read_csv("found/selection.csv")
+    found = csv(run("predict", "found/model.vg", "three.csv").out)
+    assert {"probability[0]", "lower[1]", "upper[2]"} <= set(found)
+
+
+def test_categories_of_new_samples(run, folder):
+    frame = data().drop(columns="kind")
+    frame["site"] = ["north", "south", "west"] * 20
+    frame["y"] += 3 * (frame["site"] == "west")
+    frame.to_csv("sites.csv", index=False)
+    run("select", "sites.csv", "--outcome", "y", *QUICK, "--out", "found")
+    everything = csv(run("predict", "found/model.vg", "sites.csv").out)
+    frame[::3].to_csv("north.csv", index=False)  # only one of the categories occurs
+    ran = run("predict", "found/model.vg", "north.csv")
+    assert ran.code == 0, ran.err
+    pd.testing.assert_frame_equal(csv(ran.out), everything[::3].reset_index(drop=True))
+    frame.assign(site=["east"] * 60).to_csv("east.csv", index=False)
+    ran = run("predict", "found/model.vg", "east.csv")
+    assert ran.code == 1
+    assert "never seen the category 'site=east'" in ran.last_line
+
+
+def test_predictions_into_a_file(run, fitted):
+    ran = run("predict", "found/model.vg", "data.csv", "--out", "p.csv")
+    assert (ran.code, ran.out) == (0, "")
+    assert len(pd.read_csv("p.csv")) == 60
+    assert run("predict", "found/model.vg", "data.csv", "--out", "p.csv").code == 2
+    assert run("predict", "found/model.vg", "data.csv", "--out", "p.csv", "--overwrite", "--json").code == 0
+    assert len(json.loads(Path("p.csv").read_text())) == 60
+
+
+# --- report, compare, paper ----------------------------------------------------------------------------------------
+
+
+def test_the_page_again(run, fitted, folder):
+    assert run("report", "found/model.vg").code == 2
+    (folder / "found/report.html").unlink()
+    ran = run("report", "found/model.vg")
+    assert ran.code == 0, ran.err
+    assert (folder / "found/report.html").stat().st_size > 0
+    (folder / "found/run.json").write_text("{")
+    ran = run("report", "found/model.vg", "--out", "page.html")
+    assert ran.code == 1
+    assert "run.json: not readable" in ran.last_line
+
+
+def test_methods_side_by_side(run, folder):
+    command = ("compare", "data.csv", "--outcome", "y", "--exclude", "kind", "--repeats", "2", "--size", "2")
+    ran = run(*command, "--methods", "omp,univariate", "--out", "scores.csv")
+    assert ran.code == 0, ran.err
+    shown = pd.read_csv(io.StringIO(ran.out), sep="\t")
+    assert shown["method"].tolist() == ["omp", "univariate"]
+    assert (shown["size"] == 2).all()
+    assert len(pd.read_csv("scores.csv")) == 2 * 2 * shown.columns.isin(["R2", "MSE", "log det"]).sum() + 2 * 2 * 2
+    found = json.loads(run(*command, "--methods", "omp,univariate", "--json", "-q").out)
+    assert {row["method"] for row in found} == {"omp", "univariate"}
+
+
+def test_where_every_method_fails(run, folder):
+    frame = data().drop(columns="y")
+    frame["kind"] = ["a", "b", "c"] * 20
+    frame.to_csv("three.csv", index=False)
+    ran = run("compare", "three.csv", "--outcome", "kind", "--methods", "omp", "--size", "2", "--repeats", "1")
+    assert ran.code == 1
+    assert "every method failed" in ran.last_line
+    assert "classes" in ran.last_line
+
+
+def test_experiments(run, monkeypatch):
+    called = {}
+    if find_spec("variegate.paper") is None:
+        stub = types.ModuleType("variegate.paper")
+        stub.EXPERIMENTS = {"toy": types.SimpleNamespace(title="Figure 1")}
+        monkeypatch.setitem(sys.modules, "variegate.paper", stub)
+    paper = (
+        __import__("variegate.paper").paper if "variegate.paper" not in sys.modules else sys.modules["variegate.paper"]
+    )
+    monkeypatch.setattr(paper, "run_experiment", lambda name, **how: called.update(name=name, **how), raising=False)
+    assert "toy\t" in run("paper").out
+    wrong = run("paper", "tov")
+    assert wrong.code == 2
+    assert "no experiment 'tov'; there are toy" in wrong.last_line
+    assert run("paper", "toy", "--quick", "--seed", "3", "-q").code == 0
+    assert called == {
+        "name": "toy", "data": None, "out": None, "config": None, "quick": True, "n_jobs": None, "seed": 3,
+        "verbose": False,
+    }  # fmt: skip
+
+
+# --- similarity ----------------------------------------------------------------------------------------------------
+
+
+def similarity_of(run, *arguments):
+    ran = run(*SELECT, *arguments, "--overwrite")
+    assert ran.code == 0, ran.err
+    phi = np.asarray(vg.load("variegate-out/model.vg").similarity)
+    return phi @ phi.T
+
+
+def test_similarity_from_files(run, folder):
+    (folder / "places.csv").write_text("name,x\n" + "".join(f"{n},{10 * i}\n" for i, n in enumerate("bacdef")))
+    K = similarity_of(run, "--coordinates", "places.csv")
+    assert K[0, 1] == K[1, 3] or K[0, 1] > K[0, 3]  # a is next to b and c, not to d
+    assert K[0, 2] > K[0, 5]
+    (folder / "groups.csv").write_text("name,group\na,1\nb,1\nc,2\nd,2\ne,\nf,\n")
+    K = similarity_of(run, "--groups", "groups.csv")
+    np.testing.assert_allclose(K[0], [1, 0.9, 0, 0, 0, 0], atol=1e-12)
+    (folder / "sets.gmt").write_text("one\tx\ta\tb\ntwo\tx\tc\td\nthree\tx\te\tf\n")
+    K = similarity_of(run, "--groups", "sets.gmt")
+    np.testing.assert_allclose(K[0], [1, 1, 0, 0, 0, 0], atol=1e-6)
+    (folder / "edges.csv").write_text("a,hub\nb,hub\nhub,c\nc,d\nd,e\ne,f\n")
+    K = similarity_of(run, "--network", "edges.csv")
+    assert K[0, 1] > K[0, 3] > K[0, 5]
+
+
+def test_longitude_and_latitude(run, folder):
+    rows = zip("abcdef", (-179, 179, 0, 10, 20, 30), strict=True)
+    (folder / "places.csv").write_text("name,lon,lat\n" + "".join(f"{n},{lon},0\n" for n, lon in rows))
+    K = similarity_of(run, "--coordinates", "places.csv", "--lonlat")
+    assert K[0, 1] > 0.99  # neighbours across the date line
+
+
+def test_samples_in_columns(run, folder):
+    frame = data()
+    turned = frame.set_index("sample")[list("abcdef")].T.rename_axis("gene").reset_index()
+    turned.insert(1, "entrez", range(101, 107))
+    turned.to_csv("turned.tsv", sep="\t", index=False)
+    frame[["sample", "y"]].to_csv("outcome.csv", index=False)
+    ran = run(
+        "select", "turned.tsv", "--samples", "columns", "--id-column", "entrez", "--exclude", "gene",
+        "--outcome", "y", "--outcome-table", "outcome.csv", *QUICK,
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    table = pd.read_csv("variegate-out/selection.csv", dtype={"feature": str})
+    assert set(table["feature"]) == {str(i) for i in range(101, 107)}
+    assert run(*SELECT, "--out", "usual").code == 0
+    usual = pd.read_csv("usual/selection.csv")
+    np.testing.assert_allclose(table["coefficient"], usual["coefficient"], rtol=1e-9)
+
+
+# --- what all share ------------------------------------------------------------------------------------------------
+
+
+def test_help_needs_no_numerics():
+    code = (
+        "import sys; from variegate.cli import main; codes = [main([*c, '--help']) for c in "
+        "([], ['select'], ['predict'], ['report'], ['compare'], ['paper'], ['demo'])]; "
+        "heavy = {'numpy', 'scipy', 'pandas', 'sklearn', 'numba', 'rich'} & set(sys.modules); "
+        "assert codes == [0] * 7 and not heavy, (codes, heavy)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_the_installed_command_says_its_version(run):
+    assert run("--version").out.strip() == f"variegate, version {vg.__version__}"
+
+
+def test_help_tells_of_every_option(run):
+    for name, command in cli.commands.items():
+        text = run(name, "--help").out
+        for parameter in command.params:
+            for option in parameter.opts:
+                assert not option.startswith("--") or option in text
+        assert "\\b" not in text
+    assert list(cli.commands) == ["select", "predict", "report", "compare", "paper", "demo"]
+
+
+def test_methods_known_to_the_command_line_are_those_there_are():
+    assert list(options.METHODS) == list(METHODS)
+    assert set(options.SIZED_BY_THEMSELVES) == {name for name in METHODS if chooses_size(name)}
+
+
+@pytest.mark.parametrize(
+    ("values", "task", "why"),
+    [
+        (["a", "b", "a", "b"], "classification", "holds words"),
+        ([0, 1, 1, 0], "classification", "two values"),
+        ([0.5, 1.5, 0.5], "classification", "two values"),
+        ([1, 2, 3] * 5, "classification", "taken for classes"),
+        (list(range(30)), "regression", "holds numbers"),
+        ([0.1, 0.2, 0.3], "regression", "holds numbers"),
+    ],
+)
+def test_the_task_is_inferred_and_said(values, task, why):
+    found, said = outcome_task(np.array(values), "y", None)
+    assert found == task
+    assert why in said
+
+
+def test_names_with_commas():
+    assert options.NAMES.convert("a, b,,c", None, None) == ("a", "b,c")
+    assert options.NAMES.convert(["a,b", "c"], None, None) == ("a,b", "c")
+
+
+def test_python_s_arguments_are_told_as_options():
+    assert as_options('say which with task="classification"') == "say which with --task classification"
+    assert as_options("give id_column= or use the same") == "give --id-column or use the same"
+    assert as_options("a == b and size==3") == "a == b and size==3"
+
+
+def test_warnings_are_told_once(capsys):
+    import warnings
+
+    with heard_warnings(quiet=False) as heard:
+        for _ in range(2):
+            warnings.warn("mind\nthe gap", stacklevel=1)
+        warnings.warn("old", DeprecationWarning, stacklevel=1)
+    assert heard == ["mind the gap"]
+    assert capsys.readouterr().err == "variegate: warning: mind the gap\n"
+
+
+def test_tables_on_a_terminal_show_names_as_they_are(capsys, monkeypatch):
+    monkeypatch.setattr("variegate.cli.show.is_terminal", lambda stream=None: True)
+    monkeypatch.setenv("COLUMNS", "100")
+    show_table(pd.DataFrame({"feature": ["[bold]x[/bold]", "y"], "p": [0.123456, 1.0]}), "two")
+    out = capsys.readouterr().out
+    assert "[bold]x[/bold]" in out
+    assert re.search(r"0\.123\b", out)
+
+
+# --- demo ----------------------------------------------------------------------------------------------------------
+
+
+def test_demo_names_the_page_and_the_copies(run, folder, monkeypatch):
+    """The demo on fewer and smaller columns: the same path, in seconds."""
+
+    def small(path):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(80, 4)).repeat(2, axis=1) + 0.05 * rng.normal(size=(80, 8))
+        frame = pd.DataFrame(X, columns=[f"m{i}" for i in range(8)])
+        frame.insert(0, "diagnosis", np.where(X[:, 0] + X[:, 4] + rng.normal(size=80) > 0, "malignant", "benign"))
+        frame.to_csv(path, index=False)
+
+    monkeypatch.setattr("variegate.cli.demo.write_table", small)
+    monkeypatch.setattr("variegate.cli.demo.SIZE", 3)
+    monkeypatch.setattr("variegate.cli.demo.find_spec", lambda name: None)
+    ran = run("demo", "-q")
+    assert (ran.code, ran.err) == (0, "")
+    assert "4 pairs of them correlate above 0.9" in ran.out
+    assert "variegate: none" in ran.out
+    assert ran.out.splitlines()[-1] == f"Open this page in a browser: {folder / 'variegate-demo/report.html'}"
+    assert run("select", "--config", "variegate-demo/run.json", "--out", "again").code == 0
+    assert (folder / "again/selection.csv").read_bytes() == (folder / "variegate-demo/selection.csv").read_bytes()
+
+
+def test_the_demo_s_data_are_full_of_near_copies(tmp_path):
+    from variegate.cli.demo import near_copies, write_table
+
+    write_table(tmp_path / "table.csv")
+    frame = pd.read_csv(tmp_path / "table.csv")
+    assert frame.shape == (569, 31)
+    assert len(near_copies(frame, frame.columns[1:])) == 21

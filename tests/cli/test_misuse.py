@@ -1,0 +1,194 @@
+"""Every way to get it wrong: one clear line, the right exit code, nothing half-written."""
+
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from cli_problems import QUICK, SELECT, data
+
+Y = ("--outcome", "y", "--exclude", "kind", *QUICK)
+
+
+def left_over(folder):
+    """What a command left that was not there before, hidden files too."""
+    return sorted(p.name for p in folder.iterdir() if p.name not in ("data.csv", *TABLES, *TEXTS))
+
+
+TABLES = {
+    "text.csv": lambda: data().assign(c=["oops" if i == 9 else i for i in range(60)]),
+    "hole.csv": lambda: data().assign(c=[None, *range(59)]),
+    "same.csv": lambda: data().assign(y=1.0),
+}
+TEXTS = {
+    "edges.csv": "TP53,MDM2\nMDM2,ATM\n",
+    "places.csv": "name,x\na,1\nb,2\n",
+    "groups.csv": "name,group,more\na,1,2\n",
+    "wrong.toml": 'outcome = "y"\nscren = 3\n',
+    "broken.toml": "outcome = \n",
+    "list.json": "[1]",
+    "bytes.csv": "".join(map(chr, range(256))) * 20,
+    "empty.csv": "",
+    "a_file": "in the way",
+}
+
+
+@pytest.fixture
+def prepared(folder):
+    for name, make in TABLES.items():
+        make().to_csv(name, index=False)
+    for name, text in TEXTS.items():
+        (folder / name).write_bytes(text.encode("latin-1"))
+    return folder
+
+
+MISUSE = [
+    # the command is wrong: 2
+    (("selct",), 2, "No such command 'selct'"),
+    (("select",), 2, "Missing argument 'TABLE'"),
+    (("select", "data.csv"), 2, "Missing option '--outcome'"),
+    (("select", "nowhere.csv", "--outcome", "y"), 2, "'nowhere.csv' does not exist"),
+    (("select", "data.csv", *Y, "--network", "nowhere.txt"), 2, "'nowhere.txt' does not exist"),
+    (("select", "data.csv", *Y, "--nonsense"), 2, "--nonsense"),
+    (("select", "data.csv", *Y, "--size", "two"), 2, "--size"),
+    (("select", "data.csv", *Y, "--size", "0"), 2, "--size"),
+    (("select", "data.csv", *Y, "--size", "2", "--expected-size", "3"), 2, "exclude each other"),
+    (("select", "data.csv", *Y, "--size", "9", "--screen", "4"), 2, "--screen 4"),
+    (("select", "data.csv", *Y, "--task", "guess"), 2, "--task"),
+    (("select", "data.csv", *Y, "--compare", "lasoo"), 2, "no method 'lasoo'"),
+    (("select", "data.csv", *Y, "--network", "edges.csv", "--groups", "groups.csv"), 2, "exclude each other"),
+    (("select", "data.csv", *Y, "--lonlat"), 2, "--lonlat needs --coordinates"),
+    (("select", "data.csv", "--config", "wrong.toml"), 2, "no option 'scren'; did you mean 'screen'?"),
+    (("select", "data.csv", "--config", "broken.toml"), 2, "broken.toml: not readable as TOML"),
+    (("select", "data.csv", "--config", "list.json"), 2, "list.json: expected options"),
+    # reading, fitting or writing failed: 1
+    (("select", "data.csv", "--outcome", "Y"), 1, "expected an outcome column 'Y', found ['y']"),
+    (("select", "data.csv", "--outcome", "y", *QUICK, "--exclude", "zz"), 1, "'zz'"),
+    (("select", "data.csv", "--outcome", "kind", "--task", "regression"), 1, "a regression needs numbers"),
+    (("select", "data.csv", *Y, "--task", "classification"), 1, "hardly classes; use --task regression"),
+    (("select", "data.csv", "--outcome", "kind", "--exclude", "y", "--classes", "ill,dead"), 1, "no class 'dead'"),
+    (("select", "text.csv", *Y), 1, "text.csv, line 11"),
+    (("select", "hole.csv", *Y), 1, "choose --missing drop_samples"),
+    (("select", "same.csv", *Y), 1, "the same for all samples"),
+    (("select", "bytes.csv", *Y), 1, "bytes.csv"),
+    (("select", "empty.csv", *Y), 1, "empty.csv"),
+    (("select", "data.csv", *Y, "--network", "edges.csv"), 1, "edges.csv: expected features that are nodes"),
+    (("select", "data.csv", *Y, "--network", "bytes.csv"), 1, "bytes.csv"),
+    (("select", "data.csv", *Y, "--coordinates", "places.csv"), 1, "places.csv: 4 of 6 features are not in it"),
+    (("select", "data.csv", *Y, "--groups", "groups.csv"), 1, "groups.csv: expected two columns"),
+    (("select", "data.csv", *Y, "--always-include", "zz"), 1, "--always-include: there is no feature called 'zz'"),
+    (("select", "data.csv", *Y, "--size", "9"), 1, "--size must be between 1 and the 6 candidates"),
+    (("select", "data.csv", *Y, "--expected-size", "50"), 1, "--expected-size must be below"),
+    (("select", "data.csv", *Y, "--out", "a_file"), 2, "a_file"),
+    (("select", "data.csv", *Y, "--out", "a_file/below"), 1, "cannot write a_file/below"),
+    (("select", "data.csv", *Y, "--out", "/proc/variegate"), 1, "cannot write /proc/variegate"),
+    (("predict", "data.csv", "data.csv"), 1, "data.csv: not a variegate model"),
+    (("predict", "nowhere.vg", "data.csv"), 2, "does not exist"),
+    (("report", "data.csv"), 1, "data.csv: not a variegate model"),
+    (("compare", "data.csv", "--outcome", "y", "--methods", "magic"), 2, "no method 'magic'"),
+    (("compare", "data.csv", "--outcome", "y", "--methods", "omp"), 2, "give a size"),
+    (("demo", "--out", "a_file/below"), 1, "cannot write a_file/below"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"), MISUSE, ids=lambda value: " ".join(value) if isinstance(value, tuple) else ""
+)
+def test_one_line_the_right_code_and_nothing_written(run, prepared, arguments, code, said):
+    ran = run(*arguments)
+    assert (ran.code, ran.out) == (code, ""), ran.err
+    assert ran.last_line.startswith("variegate: error: ")
+    assert said in ran.last_line
+    assert "Traceback" not in ran.err
+    assert sum(line.startswith("variegate: error") for line in ran.err.splitlines()) == 1
+    assert left_over(prepared) == []
+
+
+def test_usage_errors_are_a_single_line(run, prepared):
+    assert run("select", "data.csv", *Y, "--nonsense").err.count("\n") == 1
+
+
+def test_full_disk(run, folder):
+    """Files may not grow beyond a few bytes: what writing to a full disk is like, without being root."""
+    assert run(*SELECT, "--out", "warm").code == 0  # so that nothing is compiled and cached under the limit
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, hard))
+    try:
+        ran = run(*SELECT, "--out", "found")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert ran.code == 1
+    assert ran.last_line == "variegate: error: cannot write found: File too large; nothing was written"
+    assert left_over(folder) == ["warm"]
+
+
+@pytest.mark.parametrize("where", ["save", "fitted", "alternatives_table"])
+def test_ctrl_c_leaves_nothing(run, folder, monkeypatch, where):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"variegate.cli.select.{where}", stop)
+    ran = run(*SELECT)
+    assert ran.code == 130
+    assert ran.last_line == "variegate: error: interrupted; nothing was written"
+    assert left_over(folder) == []
+
+
+def test_a_fit_that_was_interrupted_is_no_answer(run, folder, monkeypatch):
+    from variegate.inference import rao_blackwell
+
+    looked, look = [], rao_blackwell.look
+
+    def stop(*arguments):
+        looked.append(1)
+        if len(looked) == 12:
+            raise KeyboardInterrupt
+        return look(*arguments)
+
+    monkeypatch.setattr(rao_blackwell, "look", stop)
+    assert run(*SELECT).code == 130
+    assert len(looked) >= 12
+    assert left_over(folder) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals(folder, number):
+    """A real process, a real signal, while it works."""
+    data(4000).to_csv("data.csv", index=False)
+    code = "import sys; from variegate.cli import main; sys.exit(main(sys.argv[1:]))"
+    arguments = ("select", "data.csv", "--outcome", "kind", "--exclude", "y", "--compare", "lasso", "--repeats", "200")
+    with subprocess.Popen([sys.executable, "-c", code, *arguments], stderr=subprocess.PIPE, text=True) as process:
+        for line in process.stderr:
+            if "fitting" in line:
+                break
+        time.sleep(0.2)
+        process.send_signal(number)
+        rest = process.stderr.read()
+    assert process.returncode == 130
+    assert rest.splitlines()[-1] == "variegate: error: interrupted; nothing was written"
+    assert left_over(folder) == []
+
+
+def test_a_reader_that_goes_away_is_no_crash(folder):
+    code = "import sys; from variegate.cli import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", code, "select", "--help"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.close()
+        assert "Traceback" not in process.stderr.read()
+    assert process.returncode in (0, 1)
+
+
+def test_bugs_are_called_bugs(run, folder, monkeypatch):
+    def broken(*_, **__):
+        raise TypeError("no such thing")
+
+    monkeypatch.setattr("variegate.cli.select.read_input", broken)
+    ran = run(*SELECT)
+    assert ran.code == 1
+    assert "TypeError: no such thing. This is a bug" in ran.last_line
+    monkeypatch.setenv("VARIEGATE_DEBUG", "1")
+    with pytest.raises(TypeError):
+        run(*SELECT)

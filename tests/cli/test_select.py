@@ -1,0 +1,207 @@
+"""`variegate select`: what it writes, says and repeats."""
+
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from threadpoolctl import threadpool_info
+
+import variegate as vg
+from cli_problems import QUICK, SELECT, data
+from variegate.tables import selection_table
+
+FILES = {"selection.csv", "alternatives.csv", "model.vg", "report.html", "run.json"}
+
+
+def test_a_folder_with_the_answer(run, folder):
+    ran = run(*SELECT, "--out", "found")
+    assert ran.code == 0, ran.err
+    assert {path.name for path in (folder / "found").iterdir()} == FILES
+    assert {path.name for path in folder.iterdir()} == {"data.csv", "found"}
+    table = pd.read_csv("found/selection.csv")
+    expected = selection_table(vg.load("found/model.vg"))
+    pd.testing.assert_frame_equal(table, expected, check_dtype=False)
+    chosen = pd.read_csv(io.StringIO(ran.out), sep="\t")
+    assert chosen["feature"].tolist() == expected["feature"][expected["selected"]].tolist()
+    assert "d" in chosen["feature"].tolist()
+    alternatives = pd.read_csv("found/alternatives.csv")
+    assert alternatives["features"][0].split("; ") == sorted(chosen["feature"])
+    assert "regression of 'y', since it holds numbers" in ran.err
+    assert ran.last_line.startswith("variegate: done in")
+    assert "found/report.html" in ran.last_line
+
+
+def test_the_record_tells_all(run, folder):
+    run(*SELECT, "--out", "found", "--seed", 7, "--size", 2)
+    about = json.loads((folder / "found/run.json").read_text())
+    assert about["data"] | {"hash": "", "notes": []} == {
+        "path": "data.csv", "rows": 60, "columns": 6, "hash": "", "outcome": "y", "task": "regression",
+        "classes": None, "constant": 0, "notes": [],
+    }  # fmt: skip
+    assert about["data"]["hash"].startswith("sha256:")
+    assert about["seed"] == about["settings"]["seed"] == 7
+    assert about["settings"]["size"] == 2
+    assert about["versions"]["variegate"] == vg.__version__
+    assert about["seconds"] > 0
+    assert isinstance(about["warnings"], list)
+
+
+@pytest.mark.parametrize("outcome", [("y", "kind"), ("kind", "y")])
+def test_a_run_repeats_from_its_record(run, folder, outcome):
+    first = run(
+        "select", "data.csv", "--outcome", outcome[0], "--exclude", outcome[1], *QUICK, "--out", "one", "--seed", 3
+    )
+    again = run("select", "--config", "one/run.json", "--out", "two")
+    assert first.code == again.code == 0, again.err
+    for name in ("selection.csv", "alternatives.csv"):
+        assert (folder / "one" / name).read_bytes() == (folder / "two" / name).read_bytes()
+    other = run("select", "--config", "one/run.json", "--out", "three", "--seed", 4)
+    assert other.code == 0
+    assert (folder / "one/selection.csv").read_bytes() != (folder / "three/selection.csv").read_bytes()
+
+
+def test_the_number_of_cores_changes_nothing(run, folder, monkeypatch):
+    from variegate.cli import select
+
+    seen, fitted = [], select.fitted
+
+    def look(*arguments):
+        seen.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+        return fitted(*arguments)
+
+    monkeypatch.setattr(select, "fitted", look)
+    assert run(*SELECT).code == 0
+    assert set(seen) == {1}
+
+
+def test_repeating_on_other_data_is_said(run, folder):
+    run(*SELECT, "--out", "one")
+    data(59).to_csv("data.csv", index=False)
+    again = run("select", "--config", "one/run.json", "--out", "two")
+    assert again.code == 0
+    assert "the data differ" in again.err
+    assert "the data differ" in json.loads((folder / "two/run.json").read_text())["warnings"][0]
+
+
+def test_json_and_quiet(run, folder):
+    ran = run(*SELECT, "--json", "--quiet")
+    found = json.loads(ran.out)
+    assert ran.err == ""
+    assert found["report"] == "variegate-out/report.html"
+    assert {row["feature"] for row in found["selected"]} >= {"d"}
+    assert found["data"]["task"] == "regression"
+    assert found["comparison"] is None
+
+
+def test_comparison(run, folder):
+    ran = run(*SELECT, "--compare", "omp", "--repeats", "2", "--json")
+    assert ran.code == 0, ran.err
+    table = pd.read_csv("variegate-out/comparison.csv")
+    assert set(table["method"]) == {"variegate", "omp"}
+    assert sorted(table["repeat"].unique()) == [0, 1]
+    assert {row["metric"] for row in json.loads(ran.out)["comparison"]} >= {"R2", "log det"}
+
+
+def test_classes(run, folder):
+    ran = run("select", "data.csv", "--outcome", "kind", "--exclude", "y", *QUICK)
+    assert ran.code == 0, ran.err
+    assert "into 2 classes (ill, well), since it holds words" in ran.err
+    about = json.loads((folder / "variegate-out/run.json").read_text())
+    assert about["data"]["classes"] == data()["kind"].value_counts().sort_index().to_dict()
+
+
+def test_classes_can_be_chosen_and_the_outcome_can_be_elsewhere(run, folder):
+    frame = data().drop(columns=["kind"])
+    frame.drop(columns="y").to_csv("x.csv", index=False)
+    stages = np.array(["I", "II", "III"])[np.digitize(frame["y"], frame["y"].quantile([0.4, 0.8]))]
+    pd.DataFrame({"patient": frame["sample"], "stage": stages}).to_csv("clinical.csv", index=False)
+    ran = run("select", "x.csv", "--outcome", "stage", "--outcome-table", "clinical.csv", "--classes", "I,II", *QUICK)
+    assert ran.code == 0, ran.err
+    assert f"kept {(stages != 'III').sum()} of 60 samples" in ran.err
+
+
+def test_settings_from_a_file_give_way_to_the_command_line(run, folder):
+    (folder / "settings.toml").write_text(
+        'outcome = "y"\nmax-iter = 3\n[select]\nexclude = ["kind"]\nsize = 1\n[compare]\nrepeats = 2\n'
+    )
+    assert run("select", "data.csv", "--config", "settings.toml", "--out", "one").code == 0
+    assert run("select", "data.csv", "--config", "settings.toml", "--out", "two", "--size", "3").code == 0
+    assert [pd.read_csv(f"{name}/selection.csv")["selected"].sum() for name in ("one", "two")] == [1, 3]
+
+
+def test_a_second_run_needs_leave_and_touches_only_its_own_files(run, folder):
+    assert run(*SELECT, "--compare", "omp", "--repeats", "1").code == 0
+    (folder / "variegate-out/notes.txt").write_text("mine")
+    before = (folder / "variegate-out/selection.csv").read_bytes()
+    refused = run(*SELECT, "--size", "1")
+    assert refused.code == 2
+    assert "--overwrite" in refused.last_line
+    assert (folder / "variegate-out/selection.csv").read_bytes() == before
+    assert run(*SELECT, "--size", "1", "--overwrite").code == 0
+    assert pd.read_csv("variegate-out/selection.csv")["selected"].sum() == 1
+    # comparison.csv belonged to the earlier run, notes.txt to the user
+    assert {path.name for path in (folder / "variegate-out").iterdir()} == FILES | {"notes.txt"}
+
+
+@pytest.mark.parametrize(("answer", "code"), [(True, 0), (False, 1)])
+def test_on_a_terminal_it_asks(run, folder, monkeypatch, answer, code):
+    (folder / "variegate-out").mkdir()
+    (folder / "variegate-out/selection.csv").write_text("old")
+    monkeypatch.setattr("variegate.cli.files.is_terminal", lambda stream=None: True)
+    monkeypatch.setattr("click.confirm", lambda *_, **__: answer)
+    assert run(*SELECT).code == code
+    assert ((folder / "variegate-out/selection.csv").read_text() == "old") is not answer
+
+
+def test_columns_in_every_set(run, folder):
+    assert run(*SELECT, "--always-include", "f,c").code == 0
+    table = pd.read_csv("variegate-out/selection.csv").set_index("feature")
+    assert (table.loc[["c", "f"], "role"] == "always included").all()
+
+
+def test_categories_are_chosen_together(run, folder):
+    frame = data().drop(columns="kind")
+    frame["site"] = ["north", "south", "west"] * 20
+    frame.to_csv("sites.csv", index=False)
+    assert run("select", "sites.csv", "--outcome", "y", *QUICK).code == 0
+    table = pd.read_csv("variegate-out/selection.csv").set_index("feature")
+    assert table.loc[["site=north", "site=south", "site=west"], "inclusion_probability"].nunique() == 1
+
+
+def test_warnings_are_said_and_kept(run, folder):
+    frame = data().drop(columns="kind")
+    frame["y"] = np.random.default_rng(0).normal(size=60)
+    frame.to_csv("noise.csv", index=False)
+    ran = run("select", "noise.csv", "--outcome", "y", *QUICK)
+    assert ran.code == 0
+    assert "warning: The best set is empty" in ran.err
+    assert "give --size" in ran.err
+    assert any("empty" in w for w in json.loads((folder / "variegate-out/run.json").read_text())["warnings"])
+
+
+def test_hostile_names(run, folder):
+    names = ["<script>alert(1)</script>", 'say "no"', "a,b", "naïve – ß", "x" * 3000, "=1+1"]
+    frame = data().drop(columns="kind").rename(columns=dict(zip("abcdef", names, strict=True)))
+    frame.to_csv("hostile.csv", index=False)
+    ran = run("select", "hostile.csv", "--outcome", "y", *QUICK)
+    assert ran.code == 0, ran.err
+    assert set(pd.read_csv("variegate-out/selection.csv")["feature"]) == set(names)
+
+
+def test_an_answer_survives_a_comparison_that_cannot_be(run, folder):
+    frame = data().drop(columns="y")
+    frame["kind"] = ["rare", "rare", *["usual"] * 58]
+    frame.to_csv("rare.csv", index=False)
+    ran = run("select", "rare.csv", "--outcome", "kind", *QUICK, "--compare", "omp")
+    assert ran.code == 0, ran.err
+    assert "warning: There is no comparison: 2 rows of class 'rare' are too few" in ran.err
+    assert not (folder / "variegate-out/comparison.csv").exists()
+
+
+def test_folders_above_are_made_and_unmade(run, folder):
+    assert run(*SELECT, "--out", "x/y/z", "--always-include", "zz").code == 1
+    assert not (folder / "x").exists()
+    assert run(*SELECT, "--out", "x/y/z").code == 0
+    assert (folder / "x/y/z/selection.csv").is_file()

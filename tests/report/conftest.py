@@ -1,0 +1,116 @@
+"""Small fitted models, and a browser to open their reports in."""
+
+import os
+import shutil
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import variegate as vg
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
+
+
+def blocks(rng, n_rows=80, n_blocks=12, of=4, noise=0.15):
+    """Near-copies in blocks; features 0, 4 and 8 matter, 0 so much that it is certain."""
+    Z = rng.normal(size=(n_rows, n_blocks))
+    X = np.repeat(Z, of, axis=1) + noise * rng.normal(size=(n_rows, n_blocks * of))
+    y = 4 * X[:, 0] + 0.5 * X[:, of] - 0.4 * X[:, 2 * of] + rng.normal(size=n_rows)
+    return pd.DataFrame(X, columns=[f"GENE{i}" for i in range(X.shape[1])]), y
+
+
+def fitted(X, y, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # short fits, and empty sets, say so
+        kind = vg.DiverseClassifier if y.dtype.kind in "OU" else vg.DiverseRegressor
+        return kind(random_state=0, **options).fit(X, y)
+
+
+@pytest.fixture(scope="session")
+def data():
+    return blocks(np.random.default_rng(3))
+
+
+@pytest.fixture(scope="session")
+def model(data):
+    return fitted(*data)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    found = next((path for path in map(shutil.which, BROWSERS) if path), None)
+    if found is None:
+        pytest.skip("no Chromium on this machine: the report is not tested in a browser (apt-get install chromium)")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        as_root = hasattr(os, "geteuid") and os.geteuid() == 0
+        started = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"] if as_root else [])
+        yield started
+        started.close()
+
+
+class Opened:
+    """A report in a browser, with what it asked of the network and what it complained about."""
+
+    def __init__(self, browser, path, **options):
+        self.context = browser.new_context(accept_downloads=True, **options)
+        self.page = self.context.new_page()
+        self.requests, self.complaints = [], []
+        self.page.on("request", lambda r: self.requests.append(r.url))
+        self.page.on("console", lambda m: self.complaints.append(m.text))
+        self.page.on("pageerror", lambda e: self.complaints.append(str(e)))
+        self.page.on("dialog", lambda d: (self.complaints.append(d.message), d.dismiss()))
+        self.page.goto(path.as_uri())
+        self.page.wait_for_selector("html[data-ready]", state="attached")
+        self.requests.remove(path.as_uri())
+
+    def include(self, name):
+        self.page.fill("#search", name)
+        self.page.press("#search", "Enter")
+
+    def exclude(self, name):
+        self.page.fill("#search", name)
+        self.page.press("#search", "Shift+Enter")
+
+    def shown(self):
+        """{name: probability} in the table of the explorer, to the last digit."""
+        while self.page.is_visible("#more"):
+            self.page.click("#more")
+        rows = self.page.eval_on_selector_all(
+            "#others tbody tr",
+            "rows => rows.map(r => [r.querySelector('bdi').textContent, +r.cells[2].dataset.value])",
+        )
+        return dict(rows)
+
+    def condition(self, include=(), exclude=()):
+        """Conditional probabilities from the page's kernel, or the reason why there are none."""
+        return self.page.evaluate(
+            "([a, b]) => { try { return [...variegate.page.condition(a, b)] } catch (e) { return e.reason } }",
+            [[int(i) for i in include], [int(i) for i in exclude]],
+        )
+
+    def quiet(self):
+        return not self.requests and not self.complaints
+
+
+@pytest.fixture
+def open_report(browser, tmp_path):
+    opened = []
+
+    def open_(model, about=None, comparison=None, **options):
+        path = tmp_path / f"report{len(opened)}.html"
+        vg.write_report(path, model, about=about, comparison=comparison)
+        opened.append(Opened(browser, path, **options))
+        return opened[-1]
+
+    yield open_
+    for report in opened:
+        report.context.close()
+
+
+@pytest.fixture(scope="session")
+def fitted_as():
+    return fitted

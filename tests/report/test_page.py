@@ -1,0 +1,180 @@
+"""The file itself: whole, self-contained, escaped, and honest where care is due."""
+
+import base64
+import json
+import re
+from hashlib import sha256
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import variegate as vg
+from report_problems import HOSTILE, posterior_model
+from variegate.report import names
+from variegate.report.page import escaped_json, rendered
+
+
+@pytest.fixture(scope="module")
+def html(model):
+    return rendered(model, {}, None)
+
+
+def embedded(html):
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.DOTALL)[1])
+
+
+def text_of(html):
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html.split("<main>")[1].split("<script")[0]))
+
+
+def test_the_policy_names_each_script_and_the_style_by_hash(html):
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', html)[1]
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    assert rules["default-src"] == "'none'"
+    assert "unsafe" not in policy
+    for tag, rule in (("script", "script-src"), ("style", "style-src")):
+        inline = re.findall(rf"<{tag}>(.*?)</{tag}>", html, re.DOTALL)
+        hashes = [f"'sha256-{base64.b64encode(sha256(text.encode()).digest()).decode()}'" for text in inline]
+        assert inline
+        assert rules[rule].split() == hashes
+
+
+def test_nothing_outside_of_the_file_is_named(html):
+    assert (
+        re.findall(r"""(?:src|href|action|url)\s*[=(]\s*["']?(?!#|data:,)[^>"'\s]+""", html.split("<script")[0]) == []
+    )
+    assert not re.search(r"<(iframe|object|embed|form|img|base)\b", html)
+    assert not re.search(r"\s(on\w+|style)=", html.split("<script")[0])
+
+
+def test_scripts_put_text_in_as_text():
+    import importlib.resources
+
+    for name in ("kernel.js", "explorer.js"):
+        source = importlib.resources.files("variegate.report").joinpath(name).read_text(encoding="utf-8")
+        assert not re.search(
+            r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|new Function|</script", source
+        )
+
+
+@pytest.mark.parametrize("value", [*HOSTILE, "\u2028\u2029", "\ud800"])
+def test_json_may_stand_inside_a_script_element(value):
+    text = escaped_json({"names": [value]})
+    assert text.isascii()
+    assert not set("<>&") & set(text)
+    assert json.loads(text) == {"names": [value]}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_are_shown_short_and_tame(name):
+    shown = names.shortened(name)
+    assert 0 < len(shown) <= names.SHOWN
+    assert shown.isprintable() or " " in shown
+    assert not any(c in shown for c in "\u202e\u2028\x00\n\t")
+    inside = str(names.tag(name))
+    assert re.fullmatch(r"<bdi(?: title=\"[^\"<>]*\")?>[^<>]*</bdi>", inside)
+
+
+def test_a_lone_surrogate_does_not_stop_the_file(tmp_path, rng):
+    model = posterior_model(rng.normal(size=(5, 4)), np.zeros(5))
+    model.posterior_.names[0] = "broken \ud800 name"
+    vg.write_report(tmp_path / "r.html", model, about={"data": {"outcome": "\ud800"}})
+    assert (tmp_path / "r.html").read_text(encoding="utf-8").endswith("</html>")
+
+
+def test_the_data_are_those_of_the_model(html, model):
+    data = embedded(html)
+    assert data["names"] == list(model.posterior_.names)
+    found = np.frombuffer(base64.b64decode(data["probability"]))
+    np.testing.assert_array_equal(found, model.posterior_.inclusion_prob())
+
+
+def test_no_row_of_the_table_is_in_the_page(model, html):
+    values = np.asarray(model._training.X).ravel()[:50]
+    assert not any(repr(float(v)) in html for v in values)
+
+
+def test_what_was_asked_and_how_to_repeat_it(model):
+    about = {
+        "command": ["variegate", "select", "genes.csv"],
+        "settings": {"seed": 7},
+        "data": {"path": "genes.csv", "hash": "sha256:abc", "outcome": "relapse", "notes": ["two rows dropped"]},
+        "versions": {"numpy": "2.1"},
+        "seed": 7,
+        "seconds": 12.34,
+        "warnings": ["something odd"],
+    }
+    text = text_of(rendered(model, about, None))
+    for expected in (
+        "variegate select genes.csv",
+        "sha256:abc",
+        "relapse",
+        "two rows dropped",
+        "12.3 s",
+        "something odd",
+    ):
+        assert expected in text
+    assert "Batmanghelich" in text
+
+
+def test_the_comparison_is_shown(model):
+    rows = [
+        (r, method, metric, value + 0.01 * r)
+        for r in range(4)
+        for method, value in (("variegate", 0.8), ("lasso", 0.7))
+        for metric in ("R2", "log det", "MSE")
+    ]
+    table = pd.DataFrame(rows, columns=["repeat", "method", "metric", "value"])
+    table.loc[0, "value"] = -np.inf
+    html = rendered(model, {}, table)
+    assert "lasso" in html.split('id="compared"')[1]
+    assert "0.715 ± 0.013" in html
+    assert "4 times" in text_of(html)
+    assert "1 infinite" in html
+    with pytest.raises(ValueError, match=r"compare\(...\).table"):
+        rendered(model, {}, table.drop(columns="metric"))
+
+
+def test_no_comparison_no_section(html):
+    assert 'id="compared"' not in html
+
+
+def test_an_empty_set_is_said_first(data, fitted_as, rng):
+    X, _ = data
+    model = fitted_as(X.iloc[:, :6], rng.normal(size=len(X)), expected_size=0.2, slab_precision=10.0)
+    assert not len(model._map)
+    text = text_of(rendered(model, {}, None))
+    assert text.index("The best set is empty") < text.index("What was asked")
+    assert "hardly support any feature" in text
+
+
+def test_unbalanced_classes_and_several_of_them(data, fitted_as):
+    X, y = data
+    X = X.iloc[:, :8]
+    classes = np.where(y > np.quantile(y, 0.95), "rare", np.where(y > np.median(y), "high", "low")).astype(object)
+    model = fitted_as(X, classes, expected_size=2, slab_precision=1.0, max_iter=3, n_starts=1)
+    text = text_of(rendered(model, {}, None))
+    assert "unbalanced: only 4 rows (5%) are “rare”" in text
+    assert "Class" in text
+
+
+def test_a_fit_cut_short_says_so(data, fitted_as):
+    model = fitted_as(*data, max_iter=1, n_starts=1)
+    assert not model.converged_
+    assert "had not settled" in text_of(rendered(model, {}, None))
+
+
+def test_an_unfitted_model_is_refused_and_nothing_is_written(tmp_path):
+    with pytest.raises(ValueError, match="fit"):
+        vg.write_report(tmp_path / "r.html", vg.DiverseRegressor())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_page_that_fails_leaves_the_old_one(tmp_path, model):
+    path = tmp_path / "r.html"
+    path.write_text("old")
+    with pytest.raises(ValueError, match="comparison"):
+        vg.write_report(path, model, comparison=pd.DataFrame({"a": [1]}))
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]

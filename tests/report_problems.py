@@ -1,0 +1,70 @@
+"""Models for the tests of the report: any posterior behind a fitted estimator, and names from hell."""
+
+import numpy as np
+
+import variegate as vg
+
+HOSTILE = [
+    "<script>window.stolen = 1</script>",
+    "</script><script>window.stolen = 2</script><!--",
+    '"><img src=x onerror="window.stolen = 3">\' onload=\'window.stolen = 4',
+    '=cmd|"/c calc"!A1',
+    "+1+1",
+    "-1",
+    "@SUM(A1)",
+    "\tTAB",
+    "{{ 7 * 7 }}{% raw %}",
+    "עברית \u202e evil \u202c",
+    "\u2028line\u2029separators",
+    "new\nline, and \"quotes\", 'too'",
+    "&amp;&lt;b&gt;",
+    "long" * 2500,
+    "🧬" * 300,
+    "\x00\x07",
+    "javascript:window.stolen=5",
+    "__proto__",
+    "  spaces  ",
+]
+
+
+def posterior_model(phi, theta):
+    """A fitted regressor whose q is replaced by LowRankDPP(phi, theta)."""
+    M = len(theta)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, M))
+    y = rng.normal(size=20)
+    likelihood = vg.Gaussian(X, y)
+    target = vg.Target(
+        likelihood, vg.dpp_prior(phi, expected_size=min(2, min(np.shape(phi)) / 2)), phi=np.asarray(phi)
+    )
+    q = vg.LowRankDPP(phi, theta)
+    sets = q.sample(20, rng)
+    ratios = np.array([target.log_joint(S) - q.log_prob(S) for S in sets])
+    found = vg.Fit(
+        q=q,
+        target=target,
+        elbo=float(ratios.mean()),
+        elbo_error=0.1,
+        elbo_trace=ratios[:3],
+        converged=True,
+        interrupted=False,
+        sets=sets,
+        log_ratios=ratios,
+    )
+    model = vg.DiverseRegressor(max_iter=1, n_starts=1, slab_precision=1.0, expected_size=2)
+    model.n_features_in_ = M
+    model._candidates = whole_candidates(M)
+    model._training = training(X, y)
+    return model._keep(found, q.map(min(3, q.rank)))
+
+
+def whole_candidates(M):
+    from variegate.estimators.candidates import choose_candidates
+
+    return choose_candidates(M, np.empty(0, dtype=np.int64), None)
+
+
+def training(X, y):
+    from variegate.estimators.selector import Training
+
+    return Training(X, None, y, None)
