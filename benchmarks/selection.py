@@ -189,8 +189,8 @@ def main() -> str:
             f"N=500, M=2000, blocks of 10 with r=0.95, 20 true in 20 blocks, 5,000 test rows, {SEEDS} data sets; "
             "refitted by least squares. Ours: one fit for both sizes. log det: of the correlations in the test rows.",
             shown(linear, "R²"),
-            "The same with two classes (signal-to-noise ratio 2, as in DESIGN: there the oracle has AUC 0.887), refitted by "
-            "logistic regression with a weak ridge; OMP on 0/1.",
+            "The same with two classes (signal-to-noise ratio 2, as in DESIGN: there the oracle has AUC 0.887), "
+            "refitted by logistic regression with a weak ridge; OMP on 0/1.",
             shown(logistic, "AUC"),
             f"Over {BOOTSTRAPS} bootstraps (regression), mean Jaccard of the blocks chosen: "
             + ", ".join(f"{name} {value:.2f}" for name, value in jaccard.items())

@@ -128,3 +128,18 @@ class TestPaper:
     def test_tests(self, name):
         path, test = name.split("::")
         assert re.search(rf"^ *def {test}\(", (ROOT / path).read_text(encoding="utf-8"), flags=re.MULTILINE)
+
+
+def test_the_readme_has_the_table_of_the_benchmarks():
+    readme, results = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "benchmarks/RESULTS.md"))
+    path = ROOT / "benchmarks/readme.py"
+    space = {"__file__": str(path), "__name__": "readme"}
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), space)
+    assert "| variegate, 20 |" in readme
+    assert space["updated"](readme, results) == readme, "run: python -m benchmarks.readme"
+
+
+def test_pictures_of_the_readme_are_there_and_light():
+    names = re.findall(r"!\[[^]]*\]\(([^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert names
+    assert all((ROOT / name).stat().st_size < 150_000 for name in names)

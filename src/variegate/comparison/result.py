@@ -20,9 +20,22 @@ MARKS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 class Comparison:
     """Results of `compare`.
 
-    table : one row for each repeat, method and metric: repeat, method, metric, value, size, seconds
-    selections : one row for each repeat and method: size, own_size (what the reference chose by itself), seconds,
-        positions and names of the chosen columns, warnings, error
+    Attributes
+    ----------
+    table : data frame
+        One row for each repeat, method and metric: repeat, method, metric, value, size, seconds.
+    selections : data frame
+        One row for each repeat and method: size, own_size (what the reference chose by itself), seconds, positions and
+        names of the chosen columns, warnings, error.
+
+    Examples
+    --------
+    >>> from variegate.comparison import compare
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(50, 4))
+    >>> found = compare(["omp", "random"], X, X[:, 1], size=1, repeats=2, reference="omp", progress=False)
+    >>> found.methods, len(found.selections)
+    (['omp', 'random'], 4)
     """
 
     table: pd.DataFrame = field(repr=False)

@@ -38,6 +38,15 @@ class Gaussian:
     covariates : (N, p − 1), always in the model, flat prior; linearly dependent ones add nothing
     sample_weight : (N,) frequencies: the evidence with weights w is that of the rows repeated w times, n = Σw
     cache_bytes : bound on the cached rows of XᵀX; default a third of the bytes of X, at least 8 MB
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(50, 4))
+    >>> y = X[:, 1] + 0.5 * rng.normal(size=50)
+    >>> likelihood = Gaussian(X, y)
+    >>> likelihood.log_evidence(np.array([1])) > likelihood.log_evidence(np.array([0]))
+    True
+    >>> likelihood.flip_gains(np.array([1])).gains.shape
+    (4,)
     """
 
     def __init__(
