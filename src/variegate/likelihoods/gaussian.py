@@ -19,7 +19,7 @@ CACHE_BYTES = 1 << 23  # the Gram cache may always have this much, or a third of
 class Gaussian:
     """Gaussian likelihood with slab coefficients, inverse-gamma noise and a flat intercept.
 
-    y = β₀ + C δ + X̃_S β + ε,  ε_i ~ N(0, σ²),  β_j ~ N(0, σ²/c),  σ² ~ InvGamma(a₀, b₀),  p(β₀, δ) = 1:
+    y = β₀ + C δ + X̃_S β + ε,  ε_i ~ N(0, σ²),  β_j ~ N(0, σ²/c),  σ² ~ InvGamma(a₀, b₀),  p(β₀, δ) = 1::
 
         log p(y|S) = −(n−p)/2 log 2π − ½ log|CᵀC| + |S|/2 log c − ½ log|Λ_S|
                      + a₀ log b₀ − a_n log b_n + log Γ(a_n) − log Γ(a₀),
