@@ -6,9 +6,12 @@ INSTALL := $(BIN)/python -m uv pip install --quiet --python $(BIN)/python
 # tests run in parallel processes, so each keeps to one BLAS thread
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 PYTEST_ARGS ?=
+# folder with the real data of the paper's experiments
+DATA ?= $(VARIEGATE_DATA)
+EXPERIMENTS := toy simulation temperature genes
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-oldest lint format docs bench clean
+.PHONY: help demo paper test test-slow test-oldest lint format docs bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -35,6 +38,9 @@ $(VENV)/.docs: $(VENV)/.dev
 
 demo: $(VENV)/.dev  ## select from the breast cancer data, and name the page to open
 	$(BIN)/variegate demo --overwrite
+
+paper: $(VENV)/.dev  ## the paper's experiments into experiments/: make paper DATA=folder
+	$(foreach name,$(EXPERIMENTS),$(BIN)/python -m variegate.paper $(name) --data "$(DATA)" --jobs 2 --out experiments/$(name) &&) true
 
 test: $(VENV)/.dev  ## the test suite
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m "not slow" $(PYTEST_ARGS)

@@ -26,7 +26,8 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 def fitted() -> Any:
     data = make_blocks(N, M, rng=0)
     X = pd.DataFrame(data.X, columns=[f"GENE{i}" for i in range(M)])
-    return vg.DiverseRegressor(max_iter=10, n_starts=1, random_state=0).fit(X, data.y)
+    model = vg.DiverseRegressor(max_iter=3, n_starts=1, slab_precision=10.0, expected_size=20, random_state=0)
+    return model.fit(X, data.y)
 
 
 def in_the_browser(path: Path, model: Any) -> dict[str, list[float]]:

@@ -16,6 +16,7 @@ LAYERS = [
     {"saving", "baselines", "tables"},
     {"plots"},
     {"comparison"},
+    {"paper"},
     {"report"},
     {"cli"},
 ]

@@ -173,8 +173,8 @@ class Posterior:
     def inclusion_prob(self, *, corrected: bool = False) -> Float64Array:
         """P(feature in set) for every column, shape (M,).
 
-        `corrected` goes from sets of q towards sets of the posterior, see `corrected_sets`, and averages each
-        feature's conditional probability under the target: closer to the true posterior, at the cost of noise.
+        `corrected` goes from sets of q towards sets of the posterior, see `corrected_sets`, and averages the
+        conditional probabilities under the target: closer to the true posterior, at the cost of Monte Carlo noise.
         Needs flip gains of the likelihood; O(M|S|²) a set and round.
         """
         if corrected:

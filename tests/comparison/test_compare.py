@@ -10,6 +10,7 @@ import variegate as vg
 from comparison_methods import METHODS, Correlated, any_columns, small_comparison, small_problem
 from variegate.comparison.inputs import read_data
 from variegate.comparison.study import Study
+from variegate.similarity.kernels import RadialKernel
 
 
 def study(task="classification", **options):
@@ -81,6 +82,33 @@ def test_scores_are_those_of_a_fit_on_the_training_part():
     assert found["largest |r|"] == pytest.approx(abs(r[0, 1]))
     assert found["distance"] == pytest.approx(np.mean([3, 5, 2]) * np.sqrt(8))
     assert found["communities"] == 3
+
+
+def test_a_kernel_with_blocks_judges_like_its_features(rng):
+    points = rng.normal(size=(12, 2))
+    kernel = RadialKernel(points, (1.5,))
+    full = np.linalg.cholesky(kernel.block(slice(None), np.arange(12)))
+    given = {"screen": 7, "repeats": 2, "similarity": points}
+    blocks, features = (small_comparison(kernel=k, **given).values("log det") for k in (kernel, full))
+    pd.testing.assert_frame_equal(blocks, features)
+
+
+def first_columns(X, y):
+    assert len(X) == len(y) == 45  # the training part
+    return np.arange(4)
+
+
+def test_screening_may_be_a_function_of_the_training_part():
+    assert study("regression", screen=first_columns).part(0).kept.tolist() == [0, 1, 2, 3]
+    assert study("regression", screen=first_columns).call()["screen"].endswith("first_columns")
+    with pytest.raises(ValueError, match="screen must be None, a number"):
+        small_comparison(screen="few")
+
+
+def test_the_test_part_may_be_a_number_of_rows():
+    train, test = study("regression", test_size=17).split(0)
+    assert (len(train), len(test)) == (43, 17)
+    assert len(small_comparison(test_size=17, repeats=1).values("R2")) == 1
 
 
 def test_kernel_is_what_diversity_is_judged_by():
@@ -194,6 +222,8 @@ def test_copies_have_a_log_det_of_minus_infinity():
         ({"size": 3, "screen": 2}, "from 1 to 2"),
         ({"test_size": 1.5}, "share between"),
         ({"test_size": 0.01}, "too few"),
+        ({"test_size": 60}, "rows below 60"),
+        ({"kernel": RadialKernel(np.zeros((3, 2)), (1.0,))}, "of the 12 columns of X, got one of 3"),
         ({"points": np.zeros((3, 2))}, "each of the 12 columns"),
         ({"communities": ["a"]}, "communities must have one entry"),
         ({"random_state": None, "store": "x.db"}, "random_state must be"),

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.datasets import load_breast_cancer
 
 from inference_problems import PAIRS, Exact, correlated_data, make_target, similarity_of_columns
 from variegate.dpp.volume import Volume
@@ -19,7 +20,7 @@ from variegate.inference.statistics import (
     joint_step,
     plain_statistics,
 )
-from variegate.likelihoods import Gaussian
+from variegate.likelihoods import Gaussian, Logistic
 from variegate.priors import bernoulli_prior, dpp_prior, inclusion_log_odds
 
 
@@ -305,3 +306,13 @@ class TestImportance:
             raw_error.append((raw @ x**2 - 1) ** 2)
             smooth_error.append((smooth(log_ratio).weights @ x**2 - 1) ** 2)
         assert np.mean(smooth_error) < 1.05 * np.mean(raw_error)
+
+
+def test_no_exchange_improves_a_polished_set_though_gains_are_approximate(rng):
+    data = load_breast_cancer()
+    target = Target(Logistic(data.data, data.target), dpp_prior(similarity_of_columns(data.data), expected_size=6))
+    for _ in range(6):
+        S = polish(target, np.sort(rng.choice(30, size=4, replace=False)), keep_size=True)
+        others = np.setdiff1d(np.arange(30), S)
+        best = max(target.log_joint(np.sort(np.append(np.delete(S, j), m))) for j in range(4) for m in others)
+        assert best < target.log_joint(S) + 1e-6

@@ -7,6 +7,7 @@ import numpy as np
 
 from ..dpp.sets import IntArray
 from ..estimators import DiverseClassifier, DiverseRegressor
+from ..posterior import Posterior
 from .problem import Problem
 
 Law = Literal["dpp", "bernoulli"]
@@ -37,7 +38,9 @@ class Variational:
             n_features_to_select=size,
             n_starts=self.n_starts,
             random_state=rng,
-        ).fit(problem.X, problem.y)
+        )
         if self.polished:
-            return np.flatnonzero(model.support_)
-        return np.flatnonzero(model.as_support(model.posterior_.map(size, polished=False)))
+            return np.flatnonzero(model.fit(problem.X, problem.y).support_)
+        # no fit(): it would polish a set that nobody asked for
+        S = Posterior(model._fit_posterior(problem.X, problem.y)).map(size, polished=False)
+        return np.flatnonzero(model._candidates.mask(S))

@@ -28,7 +28,7 @@ def compare(
     repeats: int = 100,
     test_size: float = 0.2,
     size: int | None = None,
-    screen: int | None = None,
+    screen: Any = None,
     kernel: Any = None,
     points: Any = None,
     communities: Any = None,
@@ -52,11 +52,13 @@ def compare(
     similarity : "columns", array (M, d), callable or None
         As in the estimators: what the methods are told, and how diversity is judged unless `kernel` is given.
     task : "regression" or "classification"; None: by the type of y
-    repeats, test_size : how many splits (stratified by class), and the share of the test part
+    repeats, test_size : how many splits (stratified by class), and the share of the test part, or its rows
     size : how many features each method chooses
         None: as many as `reference` likes, in each repeat; one, where it likes none (a warning counts these).
     screen : keep so many columns first, by a univariate test on the training part
-    kernel : (M, d) features of the full similarity, to judge by where `similarity` is a low-rank factor of it
+        Or a function of the training part (X, y) that returns the positions to keep.
+    kernel : the full similarity, to judge by where `similarity` is a low-rank factor of it
+        (M, d) features, or a kernel of the M columns with blocks (`similarity.network_kernel`).
     points : (M, p) places of the columns, for their mean pairwise distance
     communities : (M,) labels or {column: label}, to count how many are hit
     reference : the method against which the others are tested
@@ -128,9 +130,10 @@ def _check(study: Study, repeats: int) -> None:
     M = study.data.X.shape[1]
     if not is_whole(repeats) or repeats < 1:
         raise ValueError(f"repeats must be a whole number above zero, got {repeats!r}.")
-    if study.screen is not None and not (is_whole(study.screen) and study.screen >= 1):
-        raise ValueError(f"screen must be None or a number of columns to keep, got {study.screen!r}.")
-    most = M if study.screen is None else min(M, study.screen)
+    counted = study.screen is not None and not callable(study.screen)
+    if counted and not (is_whole(study.screen) and study.screen >= 1):
+        raise ValueError(f"screen must be None, a number of columns to keep, or a function; got {study.screen!r}.")
+    most = min(M, study.screen) if counted else M
     if study.size is not None and not (is_whole(study.size) and 1 <= study.size <= most):
         raise ValueError(
             f"size must be None or a whole number from 1 to {most}, the columns left; got {study.size!r}."
@@ -143,9 +146,15 @@ def _check(study: Study, repeats: int) -> None:
         )
     if study.points is not None and len(study.points) != M:
         raise ValueError(f"points must have a row for each of the {M} columns of X, got {len(study.points)}.")
-    if not is_number(study.test_size) or not 0 < study.test_size < 1:
-        raise ValueError(f"test_size must be a share between 0 and 1, got {study.test_size!r}.")
-    _check_split(study.data, study.test_size)
+    if hasattr(study.kernel, "block") and len(study.kernel.diagonal()) != M:
+        raise ValueError(f"kernel must be of the {M} columns of X, got one of {len(study.kernel.diagonal())} items.")
+    N = len(study.data.y)
+    share = study.test_size / N if is_whole(study.test_size) else study.test_size
+    if not is_number(share) or not 0 < share < 1:
+        raise ValueError(
+            f"test_size must be a share between 0 and 1, or a number of rows below {N}; got {study.test_size!r}."
+        )
+    _check_split(study.data, share)
 
 
 def _check_split(data: Data, test_size: float) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from .. import metrics, plots
+from ..dpp.sets import IntArray
 from .scores import ACCURACY
 from .study import Study
 from .trial import task_key
@@ -27,6 +28,7 @@ class Comparison:
     selections : data frame
         One row for each repeat and method: size, own_size (what the reference chose by itself), seconds, positions and
         names of the chosen columns, warnings, error.
+    splits : for each repeat the rows of the training and of the test part
 
     Examples
     --------
@@ -43,6 +45,7 @@ class Comparison:
     task: str
     reference: str
     n_features: int
+    splits: list[tuple[IntArray, IntArray]] = field(default_factory=list, repr=False)
 
     @property
     def methods(self) -> list[str]:
@@ -172,5 +175,6 @@ def comparison_of(study: Study, repeats: int, results: Mapping[str, Any]) -> Com
             )  # fmt: skip
     columns = ["repeat", "method", "metric", "value", "size", "seconds"]
     return Comparison(
-        pd.DataFrame(table, columns=columns), pd.DataFrame(selections), study.data.task, study.reference, len(labels)
-    )
+        pd.DataFrame(table, columns=columns), pd.DataFrame(selections), study.data.task, study.reference, len(labels),
+        [study.split(repeat) for repeat in range(repeats)],
+    )  # fmt: skip

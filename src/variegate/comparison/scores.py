@@ -17,6 +17,7 @@ ACCURACY = {"regression": "R2", "classification": "AUC"}  # the metric that stan
 
 def prediction_scores(task: str, X: Array, y: Array, X_test: Array, y_test: Array) -> dict[str, float]:
     """Scores on the test part of least squares, or of a logistic model with a weak ridge, on the training part."""
+    X, X_test = (np.asarray(part, dtype=np.float64) for part in (X, X_test))  # probabilities then add up to one
     if task == "regression":
         predicted = LinearRegression().fit(X, y).predict(X_test)
         return {"R2": float(metrics.r2(y_test, predicted)), "MSE": float(metrics.mse(y_test, predicted))}

@@ -10,7 +10,7 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
 from .. import __version__, metrics
 from ..baselines.problem import Problem
-from ..dpp.sets import IntArray
+from ..dpp.sets import IntArray, as_index_set
 from ..estimators.candidates import choose_candidates
 from ..estimators.side_information import similarity_features
 from ..screening import screen, screen_classes
@@ -26,7 +26,7 @@ class Part(NamedTuple):
     test: IntArray
     kept: IntArray
     problem: Problem
-    judged: NDArray[Any] | None  # similarity features (m, d) to judge by; None: correlations of the training columns
+    judged: NDArray[Any] | None  # similarity features (m, d) to judge by; None: a kernel, or the columns' correlations
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Study:
     kernel: Any
     points: Any
     communities: Any
-    screen: int | None
+    screen: Any
     test_size: float
     seed: int
 
@@ -53,7 +53,8 @@ class Study:
     def call(self) -> dict[str, Any]:
         """What a store must have been written for; neither repeats nor other methods, so that both can be added."""
         about = {name: described(getattr(self, name)) for name in ("similarity", "kernel", "points", "communities")}
-        options = {name: getattr(self, name) for name in ("size", "screen", "test_size", "seed")}
+        options = {name: getattr(self, name) for name in ("size", "test_size", "seed")}
+        options["screen"] = described(self.screen) if callable(self.screen) else self.screen
         return {
             "kind": "compare", "variegate": __version__, "task": self.data.task, "X": described(self.data.X),
             "y": described(self.data.y), "columns": described(self.data.names),
@@ -79,12 +80,18 @@ class Study:
         kept = self._screened(X, y)
         chosen = X if len(kept) == X.shape[1] else np.ascontiguousarray(X[:, kept])
         phi = self._features(self.similarity, chosen, kept)
-        judged = self._features(self.kernel, chosen, kept)
+        judged = None if self._has_blocks else self._features(self.kernel, chosen, kept)
         if judged is None and not isinstance(self.similarity, str):
             judged = phi
         return Part(train, test, kept, Problem(chosen, y, self.data.task, phi), judged)
 
+    @property
+    def _has_blocks(self) -> bool:
+        return hasattr(self.kernel, "block")
+
     def _screened(self, X: NDArray[Any], y: NDArray[Any]) -> IntArray:
+        if callable(self.screen):
+            return as_index_set(self.screen(X, y), X.shape[1], "The answer of screen")
         if self.screen is None or self.screen >= X.shape[1]:
             return np.arange(X.shape[1])
         return screen(X, y, self.screen) if self.data.task == "regression" else screen_classes(X, y, self.screen)
@@ -102,7 +109,9 @@ class Study:
         problem, columns = part.problem, part.kept[S]
         X_test, y_test = self.data.X[np.ix_(part.test, columns)], self.data.y[part.test]
         found = prediction_scores(problem.task, problem.X[:, S], problem.y, X_test, y_test)
-        if part.judged is None:
+        if self._has_blocks:
+            found["log det"] = metrics.log_det(self.kernel, columns)
+        elif part.judged is None:
             found["log det"] = metrics.log_det(from_columns(problem.X[:, S]), np.arange(len(S)))
         else:
             found["log det"] = metrics.log_det(part.judged, S)

@@ -127,6 +127,10 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
+        return self._keep(self._fit_posterior(X, y, sample_weight))
+
+    def _fit_posterior(self, X: Any, y: Any, sample_weight: Any = None) -> Fit:
+        """The posterior over the candidates alone: no set is chosen, which may take as long as the fit."""
         check_parameters(self)
         self._forget()
         X, y = validate_data(
@@ -142,8 +146,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         rng = _generator(self.random_state)
         with ExitStack() as stack:
             callback = stack.enter_context(ProgressLine(most=self._settings().iterations)) if self.verbose else None
-            found = fit(target, rng, self._settings(), callback=callback)
-        return self._keep(found)
+            return fit(target, rng, self._settings(), callback=callback)
 
     def _forget(self) -> None:
         """A fit that fails, or is stopped, must not leave parts of an earlier one beside its own."""

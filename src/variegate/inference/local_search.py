@@ -7,7 +7,7 @@ from .target import Target
 
 IMPROVEMENT = 1e-8
 NOTHING = np.empty(0, dtype=np.int64)
-CHECKED = 3  # gains may be approximate, so the best few moves of a round are evaluated before one is made
+CHECKED = 3  # moves of a round that are evaluated before one is made, the most promising ones
 
 
 def polish(
@@ -32,9 +32,18 @@ def _best_checked_move(
 ) -> tuple[IntArray, float] | None:
     candidates = ([] if keep_size else _flips(target, S, value, settled)) + swaps(target, S, settled)
     candidates.sort(key=lambda move: -move[0])
-    checked = [(target.log_joint(T), T) for expected, T in candidates[:CHECKED] if expected > value]
-    best_value, best = max(checked, key=lambda move: move[0], default=(-np.inf, S))
-    return (best, best_value) if best_value > value + IMPROVEMENT else None
+    promising = [T for expected, T in candidates[:CHECKED] if expected > value]
+    better = _best_of(target, promising, value)
+    if better is None and not target.exact_gains:  # they may underrate a move: none is given up unseen
+        seen = {T.tobytes() for T in promising}
+        better = _best_of(target, [T for _, T in candidates if T.tobytes() not in seen], value)
+    return better
+
+
+def _best_of(target: Target, sets: list[IntArray], value: float) -> tuple[IntArray, float] | None:
+    values = [target.log_joint(T) for T in sets]
+    best = int(np.argmax(values)) if values else -1
+    return (sets[best], values[best]) if values and values[best] > value + IMPROVEMENT else None
 
 
 def _flips(target: Target, S: IntArray, value: float, settled: IntArray) -> list[tuple[float, IntArray]]:

@@ -22,17 +22,26 @@ class Redundancy(NamedTuple):
     mean: float
 
 
-def log_det(phi: npt.ArrayLike, S: npt.ArrayLike) -> float:
+def log_det(phi: Any, S: npt.ArrayLike) -> float:
     """Log det([ΦΦᵀ]_S): 0 for unit rows at right angles, −inf for linearly dependent ones.
 
-    `phi` (M, d) similarity features; S positions or a mask.  Paper: section 5, figures 2 and 3
+    `phi` (M, d) similarity features, or a kernel with `diagonal()` and `block(rows, cols)`, such as
+    `similarity.network_kernel`; S positions or a mask.  Paper: section 5, figures 2 and 3
 
     >>> log_det([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]], [0, 2])  # doctest: +ELLIPSIS
     -0.446...
     """
+    if hasattr(phi, "block"):
+        return _log_det_block(phi, as_index_set(S, len(phi.diagonal())))
     rows = _matrix(phi, "phi")
     rows = rows[as_index_set(S, len(rows))]
     return Volume(rows).log_volume(np.arange(len(rows)))
+
+
+def _log_det_block(kernel: Any, S: npt.NDArray[np.int64]) -> float:
+    values = np.linalg.eigvalsh(kernel.block(S, S)) if len(S) else np.ones(1)
+    singular = values[0] <= len(values) * np.finfo(np.float64).eps * values[-1]
+    return -np.inf if singular else float(np.log(values).sum())
 
 
 def mean_pairwise_distance(points: npt.ArrayLike, S: npt.ArrayLike) -> float:

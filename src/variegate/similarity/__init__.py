@@ -6,7 +6,7 @@ from .coordinates import from_coordinates
 from .features import SimilarityFeatures, SimilarityWarning
 from .groups import from_groups
 from .kernel import from_kernel
-from .network import from_network
+from .network import from_network, network_kernel
 
 __all__ = [
     "SimilarityFeatures",
@@ -17,4 +17,5 @@ __all__ = [
     "from_groups",
     "from_kernel",
     "from_network",
+    "network_kernel",
 ]

@@ -12,7 +12,7 @@ from ..data import Network, as_network
 from .factorise import check_rank, factorise_known, feature_names
 from .features import Array, SimilarityFeatures, SimilarityWarning, generator
 from .hubs import choose_hubs, hub_distances
-from .kernels import Bandwidth, radial_kernel
+from .kernels import Bandwidth, RadialKernel, radial_kernel
 
 
 def from_network(
@@ -62,6 +62,35 @@ def from_network(
     profiles = hub_distances(network, choose_hubs(network, hubs, min_degree), nodes[known])
     kernel = radial_kernel(profiles, bandwidth, generator_)
     return factorise_known(kernel, known, rank, tol, generator_).named(names)
+
+
+def network_kernel(
+    graph: Any,
+    features: Sequence[object],
+    hubs: int | Sequence[str] = 300,
+    bandwidth: Bandwidth = "mean",
+    *,
+    min_degree: int | None = None,
+    rng: np.random.Generator | int | None = None,
+) -> RadialKernel:
+    """Return the kernel that `from_network` factorises, in full: its blocks are computed on demand.
+
+    To judge sets by: rescaling the rows of a truncated factor makes similar features more similar than they are.
+    All features must be in the network.
+
+    >>> path = np.diag(np.ones(4), 1)  # 0 - 1 - 2 - 3 - 4
+    >>> kernel = network_kernel(path, [0, 1, 4], hubs=["2"], bandwidth=1.0)
+    >>> kernel.block(np.array([0]), np.arange(3)).round(2)
+    array([[1.  , 0.37, 1.  ]])
+    """
+    network = as_network(graph)
+    names = feature_names(features)
+    nodes = network.locate(names)
+    if (nodes < 0).any():
+        first = names[int(np.flatnonzero(nodes < 0)[0])]
+        raise ValueError(f"expected features that are nodes of the network, but {first!r} is none; leave it out")
+    profiles = hub_distances(network, choose_hubs(network, hubs, min_degree), nodes)
+    return radial_kernel(profiles, bandwidth, generator(rng))
 
 
 def _check_known(known: Array, names: list[str], network: Network) -> None:

@@ -1,0 +1,147 @@
+"""Simulated designs that are hard for greedy selection, and one data set of each with all methods on it.
+
+Every function returns rows {method: {score: number}}.
+"""
+
+from __future__ import annotations
+
+import warnings
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import metrics
+from ..baselines import Problem, select
+from ..comparison.scores import prediction_scores
+from ..datasets import make_blocks, make_spatial_field
+from ..estimators import DiverseRegressor
+from .methods import METHODS, chosen_methods
+
+Array = npt.NDArray[Any]
+Rows = dict[str, dict[str, float]]
+MODE = 0.05  # a local optimum with this share of the best set's probability is a mode
+REPLACED = 0.4  # Jaccard distance: a column replaced by its copy is another answer, one more column is not
+DRAWN = 1000
+PAIRS = {"Bernoulli-DPP": ("dpp", "dpp"), "strict": ("bernoulli", "dpp"), "SpikeSlab": ("bernoulli", "bernoulli")}
+
+
+def blocks(settings: Any, correlation: float, rng: np.random.Generator) -> Rows:
+    """Groups of collinear columns, one true column in some of them."""
+    data = make_blocks(
+        settings.samples, settings.features, block_size=settings.block, correlation=correlation,
+        n_true=settings.true, snr=settings.snr, n_test=settings.test, rng=rng,
+    )  # fmt: skip
+    rows = {}
+    for name, S in _chosen(settings, data.X, data.y, settings.true, rng).items():
+        scores = prediction_scores("regression", data.X[:, S], data.y, data.X_test[:, S], data.y_test)
+        hit = np.isin(data.groups[data.truth], data.groups[S]).mean()
+        rows[name] = {"R2": scores["R2"], "blocks": float(hit), "exact": _recall(data.truth, S)}
+    return rows
+
+
+def decoys(settings: Any, noise: float, rng: np.random.Generator) -> Rows:
+    """Pairs of true columns, and for each pair a decoy: their sum with a little noise.
+
+    The decoy explains y better than either column alone, so a greedy method takes it first, and then still lacks both.
+    """
+    N, pairs = settings.samples + settings.test, settings.true // 2
+    X = rng.standard_normal((N, settings.features))
+    truth, false = np.arange(2 * pairs), np.arange(2 * pairs, 3 * pairs)
+    sums = (X[:, truth[::2]] + X[:, truth[1::2]]) / np.sqrt(2)
+    X[:, false] = np.sqrt(1 - noise**2) * sums + noise * X[:, false]
+    signal = X[:, truth] @ np.tile([1.0, 0.7], pairs)
+    y = signal + np.sqrt(signal.var() / settings.snr) * rng.standard_normal(N)
+    n, rows = settings.samples, {}
+    for name, S in _chosen(settings, X[:n], y[:n], len(truth), rng).items():
+        scores = prediction_scores("regression", X[:n][:, S], y[:n], X[n:][:, S], y[n:])
+        rows[name] = {"R2": scores["R2"], "exact": _recall(truth, S), "decoys": _recall(false, S)}
+    return rows
+
+
+def sparse_field(settings: Any, dense: float, rng: np.random.Generator) -> Rows:
+    """A field measured densely in one part of the square and at few sites in the rest.
+
+    Overshoot: how far the prediction leaves the true field's range, as a share of that range.
+    """
+    n_sites = 10 * settings.samples
+    data = make_spatial_field(n_sites, settings.grid, n_true=settings.true, n_test=settings.test, rng=rng)
+    sites, centres = np.asarray(data.sites), np.asarray(data.centres)
+    inside = sites[:, 0] < dense
+    few = max(settings.samples // 10, 3)
+    rows_ = np.concatenate([np.flatnonzero(inside)[: settings.samples - few], np.flatnonzero(~inside)[:few]])
+    X, y, field = data.X[rows_], data.y[rows_], data.X_test @ data.coef
+    spread = float(np.ptp(field))
+    rows = {}
+    for name, S in _chosen(settings, X, y, settings.true, rng).items():
+        A = np.column_stack([np.ones(len(X)), X[:, S]])
+        predicted = np.column_stack([np.ones(len(field)), data.X_test[:, S]]) @ np.linalg.lstsq(A, y, rcond=None)[0]
+        beyond = max(predicted.max() - field.max(), field.min() - predicted.min(), 0.0)
+        rows[name] = {
+            "overshoot": beyond / spread,
+            "error": float(np.sqrt(np.mean((predicted - field) ** 2))) / spread,
+            "distance": metrics.mean_pairwise_distance(centres, S),
+        }
+    return rows
+
+
+def modes(settings: Any, samples: float, rng: np.random.Generator) -> Rows:
+    """Near-copies of each true column: as many equally good sets as there are ways to choose one of each.
+
+    All sets are enumerated. Found: the share of the posterior's modes (local optima under adding or dropping a column)
+    among as many alternatives as there are modes, or among 1,000 sets drawn from q; OMP has one answer.
+    """
+    N, copies, true, others = int(samples), 2, 3, 4
+    base = rng.standard_normal((N, true, 1))
+    r = settings.copy_correlation
+    near = np.sqrt(r) * base + np.sqrt(1 - r) * rng.standard_normal((N, true, copies))
+    X = np.column_stack([near.reshape(N, -1), rng.standard_normal((N, others))])
+    y = base.sum(axis=(1, 2)) + np.sqrt(true / settings.snr) * rng.standard_normal(N)
+    answer = frozenset(select("omp", Problem(X, y, "regression"), true, rng).tolist())
+    rows = {}
+    for name in settings.posteriors:
+        prior, posterior = PAIRS[name]
+        model = DiverseRegressor(prior=prior, posterior=posterior, random_state=rng).fit(X, y)
+        post = model.posterior_
+        found = posterior_modes(post.target)
+        listed = {frozenset(a.positions.tolist()) for a in post.alternatives(len(found), different=REPLACED)}
+        drawn = {frozenset(S.tolist()) for S in post.sample(DRAWN, rng)}
+        rows[name] = {
+            "modes": float(len(found)),
+            "alternatives": float(np.mean([S in listed for S in found])),
+            "sampled": float(np.mean([S in drawn for S in found])),
+            "OMP": float(np.mean([answer == S for S in found])),
+        }
+    return rows
+
+
+def posterior_modes(target: Any) -> list[frozenset[int]]:
+    """Sets that no added or dropped column improves, with at least MODE of the best one's probability."""
+    M = target.n_features
+    values = {
+        frozenset(S): target.log_joint(np.array(S, dtype=np.int64))
+        for k in range(M + 1)
+        for S in combinations(range(M), k)
+    }
+    least = max(values.values()) + np.log(MODE)
+    good = [S for S, value in values.items() if value >= least]
+    return [S for S in good if all(values[S ^ {m}] <= values[S] for m in range(M))]
+
+
+def _chosen(settings: Any, X: Array, y: Array, size: int, rng: np.random.Generator) -> dict[str, Array]:
+    """What each method chooses."""
+    problem = Problem(X, y, "regression")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an empty best set is no matter where the size is given
+        return {
+            name: select(METHODS[name], problem, size, np.random.default_rng(rng.integers(2**63)))
+            for name in chosen_methods(settings.methods)
+        }
+
+
+def _recall(truth: Array, S: Array) -> float:
+    return float(np.isin(truth, S).mean())
+
+
+DESIGNS = {"blocks": blocks, "decoys": decoys, "field": sparse_field, "modes": modes}
