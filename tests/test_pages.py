@@ -87,10 +87,21 @@ class TestTheMechanism:
             run_page("```python\nprint(1)\n```\n```output\n2\n```\n", "page", here)
 
     def test_blocks_share_a_namespace_and_a_folder(self, here):
-        text = (
-            "```bash\necho 3 > n.txt\n```\n```python\nn = int(open('n.txt').read())\n```\n```python\nprint(n)\n```\n"
-        )
-        assert run_page(text + "```output\n3\n```\n", "page", here)["n"] == 3
+        text = """```bash
+echo 3 > n.txt
+```
+```python
+from pathlib import Path
+n = int(Path("n.txt").read_text())
+```
+```python
+print(n)
+```
+```output
+3
+```
+"""
+        assert run_page(text, "page", here)["n"] == 3
 
     def test_a_failing_command_is_noticed(self, here):
         with pytest.raises(AssertionError, match="page, line 1"):

@@ -96,8 +96,8 @@ class Comparison:
     def summary(self, test: str = "signed_rank") -> pd.DataFrame:
         """Mean ± sd for each method (rows) and metric (columns), and the stability of the sets over the repeats.
 
-        ↑ and ↓ say that a method is above or below the reference; `*`, `**`, `***` that p is below 0.05, 0.01, 0.001 (see
-        `statistics`).
+        ↑ and ↓ say that a method is above or below the reference; `*`, `**`, `***` that p is below 0.05, 0.01, 0.001
+        (see `statistics`).
         """
         found = self.statistics(test)
         out = pd.DataFrame(index=pd.Index(self.methods, name="method"))
