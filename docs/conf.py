@@ -4,6 +4,9 @@ import re
 import sys
 from pathlib import Path
 
+from docutils import nodes
+from sphinx import addnodes
+
 import variegate
 
 HERE = Path(__file__).parent
@@ -67,6 +70,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"plot_",
+    "within_subsection_order": "FileNameSortKey",
     "ignore_pattern": r"(__init__|poisson|readme_)",
     "abort_on_example_error": True,
     "download_all_examples": False,
@@ -94,6 +98,22 @@ def _as_rst(app, what, name, obj, options, lines):
             lines[i] = "`".join(parts)
 
 
+def _link_names(app, doctree):
+    """`vg.fit` and `variegate.dpp.LowRankDPP` on a page lead to the reference, where they are found there."""
+    for node in list(doctree.findall(nodes.literal)):
+        name = re.fullmatch(r"(vg|variegate)\.(\w+(?:\.\w+)*)", node.astext())
+        if name is None or isinstance(node.parent, nodes.reference | addnodes.pending_xref):
+            continue
+        exact = name[1] == "variegate" or name[2] in ("baselines", "data", "datasets", "metrics", "similarity")
+        target = f"variegate.{name[2]}" if exact else name[2]
+        link = addnodes.pending_xref(
+            "", refdomain="py", reftype="obj", reftarget=target, refspecific=not exact, refwarn=False
+        )
+        node.replace_self(link)
+        link += node
+
+
 def setup(app):
     """Hook into autodoc, before napoleon."""
     app.connect("autodoc-process-docstring", _as_rst, priority=400)
+    app.connect("doctree-read", _link_names)

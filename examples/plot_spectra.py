@@ -31,7 +31,7 @@ print("wavelengths:", wavelength[model.support_].round().astype(int).tolist())
 fig, (top, bottom) = plt.subplots(2, 1, figsize=(7, 4), sharex=True, layout="constrained")
 for spectrum, name, colour in zip(pure, bands, ("#D55E00", "#56B4E9", "#9A9A9A"), strict=True):
     top.plot(wavelength, spectrum, color=colour, label=name)
-top.legend(frameon=False, ncols=3)
+top.legend(frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
 top.set_ylabel("pure spectra")
 for at in wavelength[model.support_]:
     top.axvline(at, color="#009E73", lw=1)
