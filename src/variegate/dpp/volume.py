@@ -67,7 +67,7 @@ class Volume:
         # in column-major terms, so that nothing is transposed in memory
         V = linalg.blas.dtrsm(1.0, C, cosines.T, side=1, lower=1, trans_a=1, overwrite_b=1)
         outside = 1.0 + self.nugget - np.einsum("mk,mk->m", V, V)
-        inverse = linalg.solve_triangular(C, np.eye(len(S)), lower=True, check_finite=False)
+        inverse, _ = linalg.lapack.dtrtri(C, lower=1)
         outside[S] = 1.0 / np.einsum("kj,kj->j", inverse, inverse)
         if outside.min() < CANCELLED:
             doubtful = np.setdiff1d(np.flatnonzero(outside < CANCELLED), S)

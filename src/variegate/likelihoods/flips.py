@@ -51,7 +51,9 @@ class Factor(NamedTuple):
 
     def inverse_diagonal(self) -> FloatArray:
         """Diagonal of A⁻¹ (k,)."""
-        V = self.half_solve(np.eye(len(self.u)))
+        if not len(self.u):
+            return self.u
+        V, _ = lapack.dtrtri(self.L, lower=1)
         out: FloatArray = np.einsum("ij,ij->j", V, V)
         return out
 

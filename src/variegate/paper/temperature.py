@@ -35,7 +35,7 @@ class Settings:
     """All that can be chosen. The paper gives neither its grid nor its widths; these were set before any fit."""
 
     repeats: int = 20
-    train_sizes: tuple[int, ...] = (100, 150, 200, 250, 300, 350, 400)
+    train_sizes: tuple[int, ...] = (100, 200, 300, 400)
     spacing_km: float = 200.0
     widths: tuple[float, ...] = (1.0, 2.0, 4.0)  # in spacings
     methods: tuple[str, ...] = tuple(METHODS)
