@@ -11,7 +11,7 @@ DATA ?= $(VARIEGATE_DATA)
 EXPERIMENTS := toy simulation temperature genes
 
 .DEFAULT_GOAL := help
-.PHONY: help demo paper test test-slow test-oldest lint format bench clean
+.PHONY: help demo paper test test-slow test-oldest lint format docs bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -30,6 +30,10 @@ $(VENV)/.dev: $(VENV)/.uv pyproject.toml
 
 $(VENV)/.bench: $(VENV)/.dev
 	$(INSTALL) -e ".[dev,bench]"
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.dev
+	$(INSTALL) -e ".[dev,docs]"
 	@touch $@
 
 demo: $(VENV)/.dev  ## select from the breast cancer data, and name the page to open
@@ -59,9 +63,14 @@ format: $(VENV)/.dev  ## let ruff tidy the code
 	$(BIN)/python -m ruff format .
 	$(BIN)/python -m ruff check --fix .
 
+docs: $(VENV)/.docs  ## the site, docs/_build/html/index.html; warnings, dead links and remote resources are errors
+	rm -rf docs/_build docs/gallery
+	$(ONE_THREAD) MPLBACKEND=agg $(BIN)/python -m sphinx -b html -W --keep-going -n -q docs docs/_build/html
+	$(BIN)/python docs/check_site.py docs/_build/html
+
 bench: $(VENV)/.bench  ## speed and memory, side by side with the peers
 	$(BIN)/python -m benchmarks
 
 clean:  ## remove the environments and caches
-	rm -rf $(VENV) .venv-oldest .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-oldest docs/_build docs/gallery .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +

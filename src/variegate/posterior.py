@@ -30,7 +30,12 @@ OVERLOOKED = np.log(20.0)  # and q overlooks it if q makes it this much rarer th
 
 
 class Alternative(NamedTuple):
-    """A good set that differs from the better ones before it."""
+    """A good set that differs from the better ones before it.
+
+    >>> best = Alternative(np.array(["x1"]), np.array([1]), -40.0, -42.0, -0.1, 1.0)
+    >>> best.features.tolist(), best.odds
+    (['x1'], 1.0)
+    """
 
     features: npt.NDArray[Any]  # names where there are names, positions otherwise
     positions: IntArray
@@ -41,7 +46,17 @@ class Alternative(NamedTuple):
 
 
 class Diagnostics(NamedTuple):
-    """How the fit went, and how far q can be trusted."""
+    """How the fit went, and how far q can be trusted.
+
+    >>> fine = Diagnostics(
+    ...     elbo=-80.0, elbo_error=0.01, converged=True, n_iter=12, pareto_k=0.3, effective_size=350.0, n_sets=400,
+    ...     expected_size=2.1, prior_expected_size=2.0, slab_precision=10.0,
+    ... )
+    >>> fine.messages()
+    []
+    >>> len(fine._replace(pareto_k=0.9).messages())
+    1
+    """
 
     elbo: float
     elbo_error: float
@@ -90,6 +105,17 @@ class Posterior:
         What the solver found.
     names : array (M,), optional
         Names of the columns, strings. Several columns may share a name; they are then addressed by position.
+
+    >>> import variegate as vg
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(50, 4))
+    >>> y = X[:, 1] + 0.5 * rng.normal(size=50)
+    >>> target = vg.Target(vg.Gaussian(X, y), vg.dpp_prior(vg.similarity.from_columns(X), expected_size=1))
+    >>> posterior = Posterior(vg.fit(target, rng), names=np.array(["a", "b", "c", "d"]))
+    >>> posterior.map(), posterior.inclusion_prob().shape
+    (array([1]), (4,))
+    >>> posterior.condition(exclude=["b"]).inclusion_prob()[1]
+    np.float64(0.0)
     """
 
     fit: Fit = field(repr=False)
@@ -355,6 +381,10 @@ class Posterior:
 
 
 def jaccard_distance(S: IntArray, T: IntArray) -> float:
-    """1 − |S ∩ T| / |S ∪ T|; zero for two empty sets."""
+    """1 − |S ∩ T| / |S ∪ T|; zero for two empty sets.
+
+    >>> jaccard_distance(np.array([0, 1]), np.array([1, 2]))  # doctest: +ELLIPSIS
+    0.666...
+    """
     union = len(np.union1d(S, T))
     return 1.0 - len(np.intersect1d(S, T)) / union if union else 0.0

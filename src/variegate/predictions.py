@@ -18,6 +18,11 @@ class PredictiveMixture:
     """The predictive law of n new rows: a mixture over K sets of Student-t (regression) or Bernoulli laws.
 
     Arrays are (K, n); weights (K,) sum to one.
+
+    >>> one, two = np.ones((2, 1)), np.array([[0.0], [2.0]])  # two sets, one new row
+    >>> law = PredictiveMixture(np.array([0.5, 0.5]), two, one, two, one, dof=10.0)
+    >>> law.mean, law.interval(0.9).shape
+    (array([1.]), (1, 2))
     """
 
     weights: Float64Array
@@ -67,7 +72,16 @@ class PredictiveMixture:
 def average_predictions(
     likelihood: Any, sets: list[IntArray], weights: Float64Array, X: npt.ArrayLike, covariates: Any = None
 ) -> PredictiveMixture:
-    """The mixture over `sets`; equal sets are computed once."""
+    """The mixture over `sets`; equal sets are computed once.
+
+    >>> from variegate.likelihoods import Gaussian
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(50, 4))
+    >>> y = X[:, 1] + 0.5 * rng.normal(size=50)
+    >>> law = average_predictions(Gaussian(X, y), [np.array([1]), np.array([0, 1])], np.array([0.7, 0.3]), X[:3])
+    >>> law.mean.shape
+    (3,)
+    """
     if not isinstance(likelihood, PredictiveLikelihood):
         raise ValueError(f"{type(likelihood).__name__} has no `predictive` method, so it cannot predict.")
     distinct: dict[bytes, tuple[IntArray, float]] = {}

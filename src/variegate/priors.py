@@ -42,7 +42,11 @@ def dpp_prior(phi: npt.ArrayLike, *, expected_size: float, log_odds: npt.ArrayLi
 
 
 def inclusion_log_odds(alpha: float) -> float:
-    """Logit α, for an inclusion probability 0 < α < 1."""
+    """Logit α, for an inclusion probability 0 < α < 1.
+
+    >>> inclusion_log_odds(0.5)
+    0.0
+    """
     if not 0 < alpha < 1:
         raise ValueError(f"The inclusion probability must lie strictly between 0 and 1, got {alpha}.")
     return float(logit(alpha))

@@ -33,7 +33,11 @@ CANDIDATE, ALWAYS = 1, 2  # what a column is to the model; 0 if it was screened 
 
 
 class UnreadableModel(ValueError):
-    """The file is no model of ours, is damaged, or comes from a newer version."""
+    """The file is no model of ours, is damaged, or comes from a newer version.
+
+    >>> issubclass(UnreadableModel, ValueError)
+    True
+    """
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -42,6 +46,15 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     The file is complete or not there: it is written beside its place and moved. It holds the training rows. Code stays
     out of it: a function given as `similarity` is replaced by "columns", which matters only if the loaded model is
     fitted again.
+
+    >>> import tempfile
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(50, 4))
+    >>> model = DiverseRegressor(random_state=0).fit(X, X[:, 1] + 0.5 * rng.normal(size=50))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, f"{folder}/fit.vg")
+    ...     load(f"{folder}/fit.vg").support_.tolist()
+    [False, True, False, False]
     """
     kind = type(model).__name__
     if KINDS.get(kind) is not type(model):
@@ -64,6 +77,15 @@ def load(path: str | os.PathLike[str]) -> Any:
     """Read a model that `save` wrote. Nothing in the file is run.
 
     Raises UnreadableModel, a ValueError, for anything else than an intact file of this or an older format.
+
+    >>> import tempfile
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(50, 4))
+    >>> model = DiverseRegressor(random_state=0).fit(X, X[:, 1] + 0.5 * rng.normal(size=50))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, f"{folder}/fit.vg")
+    ...     load(f"{folder}/fit.vg").support_.tolist()
+    [False, True, False, False]
     """
     path = Path(path)
     arrays = _read(path)
@@ -278,7 +300,13 @@ class _Unpack:
 
 
 def write_whole(path: Path, write: Callable[[Any], object]) -> None:
-    """Let `write` fill a binary file; it is complete or not there, being written beside its place and moved."""
+    """Let `write` fill a binary file; it is complete or not there, being written beside its place and moved.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_whole(Path(folder, "greeting"), lambda file: file.write(b"hello"))
+    ...     Path(folder, "greeting").read_text()
+    'hello'
+    """
     path = path.resolve()  # a link stays one
     if not path.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {path.parent} to write {path.name} into; make it first.")

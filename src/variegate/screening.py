@@ -56,6 +56,10 @@ def screen_classes(
 
     By the likelihood ratio of univariate logistic regressions: of the second class of two, or the sum over all
     classes, each against the rest.
+
+    >>> X = np.array([[0.0, 1.0], [0.1, 5.0], [1.0, 1.1], [1.1, 5.1], [2.0, 0.9], [2.1, 5.2]])
+    >>> screen_classes(X, np.array([0, 0, 1, 1, 2, 2]), 1)
+    array([0])
     """
     y = np.asarray(codes)
     K = int(y.max()) + 1
@@ -65,7 +69,11 @@ def screen_classes(
 
 
 def f_statistics(X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Array:
-    """Return F = r² (n − 2) / (1 − r²) for each column, shape (M,); −1 for constant columns. n is N or Σw."""
+    """Return F = r² (n − 2) / (1 − r²) for each column, shape (M,); −1 for constant columns. n is N or Σw.
+
+    >>> f_statistics([[1.0, 2.0], [2.0, 2.0], [3.0, 2.0], [4.0, 2.0]], [1.0, 2.0, 2.0, 4.0]).round(1)
+    array([11.6, -1. ])
+    """
     Z, outcome, w = _checked(X, y, sample_weight)
     t = outcome.astype(np.float64) if outcome.dtype.kind in "fiub" else _two_classes(outcome)
     if not np.isfinite(t).all():
@@ -91,6 +99,9 @@ def likelihood_ratios(X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.Arr
 
     All columns at once, by Newton's method with step halving; −1 for constant columns. Where a column
     separates the classes the statistic approaches its bound −2 log p(y) (the slope has no finite value).
+
+    >>> likelihood_ratios([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]).round(2)
+    array([0.85])
     """
     Z, outcome, w = _checked(X, y, sample_weight)
     t = _two_classes(outcome)

@@ -51,12 +51,20 @@ def select(method: Any, problem: Problem, size: int | None, rng: np.random.Gener
 
 
 def chooses_size(method: Any) -> bool:
-    """Whether a method knows how many features to choose, so that it may be given the size None."""
+    """Whether a method knows how many features to choose, so that it may be given the size None.
+
+    >>> chooses_size("variegate"), chooses_size("omp")
+    (True, False)
+    """
     return bool(getattr(as_method(method), "chooses_size", False))
 
 
 def as_method(given: Any) -> Method:
-    """The method of that name; a scikit-learn object wrapped; a function as it is."""
+    """The method of that name; a scikit-learn object wrapped; a function as it is.
+
+    >>> as_method("omp").__name__
+    'omp'
+    """
     if isinstance(given, str):
         if given not in METHODS:
             raise ValueError(f"There is no method {given!r}; there are {', '.join(METHODS)}.")

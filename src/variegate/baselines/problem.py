@@ -15,6 +15,10 @@ class Problem(NamedTuple):
     """Training data. Standardisation is each method's own business.
 
     X : (N, M) dense; y : (N,) numbers, or class codes 0, …, K−1; phi : (M, d) similarity features of the columns.
+
+    >>> problem = Problem(np.eye(3), np.array([0, 1, 1]), "classification")
+    >>> problem.n_features, len(problem.outcomes)
+    (3, 1)
     """
 
     X: npt.NDArray[Any]
@@ -45,6 +49,10 @@ class Method(Protocol):
 
     A method that also knows how many to choose has an attribute `chooses_size = True`, and may be given None.
     Same problem, size and generator state, same answer.
+
+    >>> def first(problem: Problem, size: int | None, rng: np.random.Generator) -> IntArray:
+    ...     return np.arange(size or 1)
+    >>> method: Method = first
     """
 
     def __call__(self, problem: Problem, size: int | None, rng: np.random.Generator) -> IntArray:

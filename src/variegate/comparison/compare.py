@@ -74,6 +74,15 @@ def compare(
     -------
     Comparison
         Tables, summary and plots.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(50, 4))
+    >>> y = X[:, 1] + 0.5 * rng.normal(size=50)
+    >>> found = compare(["omp", "univariate"], X, y, size=1, repeats=2, reference="omp", progress=False)
+    >>> found.values("R2").shape
+    (2, 2)
     """
     data = read_data(X, y, task)
     study = Study(

@@ -21,7 +21,11 @@ class Running(NamedTuple):
 
 
 class WorkersLost(RuntimeError):
-    """Workers kept dying."""
+    """Workers kept dying.
+
+    >>> issubclass(WorkersLost, RuntimeError)
+    True
+    """
 
 
 def run_tasks(

@@ -21,10 +21,23 @@ MARKS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 class Comparison:
     """Results of `compare`.
 
-    table : one row for each repeat, method and metric: repeat, method, metric, value, size, seconds
-    selections : one row for each repeat and method: size, own_size (what the reference chose by itself), seconds,
-        positions and names of the chosen columns, warnings, error
+    Attributes
+    ----------
+    table : data frame
+        One row for each repeat, method and metric: repeat, method, metric, value, size, seconds.
+    selections : data frame
+        One row for each repeat and method: size, own_size (what the reference chose by itself), seconds, positions and
+        names of the chosen columns, warnings, error.
     splits : for each repeat the rows of the training and of the test part
+
+    Examples
+    --------
+    >>> from variegate.comparison import compare
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(50, 4))
+    >>> found = compare(["omp", "random"], X, X[:, 1], size=1, repeats=2, reference="omp", progress=False)
+    >>> found.methods, len(found.selections)
+    (['omp', 'random'], 4)
     """
 
     table: pd.DataFrame = field(repr=False)
@@ -83,8 +96,8 @@ class Comparison:
     def summary(self, test: str = "signed_rank") -> pd.DataFrame:
         """Mean ± sd for each method (rows) and metric (columns), and the stability of the sets over the repeats.
 
-        ↑ and ↓ say that a method is above or below the reference; *, **, *** that p is below 0.05, 0.01, 0.001 (see
-        `statistics`).
+        ↑ and ↓ say that a method is above or below the reference; `*`, `**`, `***` that p is below 0.05, 0.01, 0.001
+        (see `statistics`).
         """
         found = self.statistics(test)
         out = pd.DataFrame(index=pd.Index(self.methods, name="method"))

@@ -24,10 +24,20 @@ from .trial import Result
 class StabilitySelection:
     """Results of `stability_selection`.
 
-    table : one row for each column of X: position, name, frequency (share of the bootstraps that selected it),
-        inclusion_probability (mean over the bootstraps; NaN if the estimator has none)
+    Attributes
+    ----------
+    table : data frame
+        One row for each column of X: position, name, frequency (share of the bootstraps that selected it),
+        inclusion_probability (mean over the bootstraps; NaN if the estimator has none).
     sets : the selected positions of each bootstrap
     errors : of the bootstraps that failed, which count for nothing above
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"position": [0, 1], "name": ["a", "b"], "frequency": [1.0, 0.5]})
+    >>> found = StabilitySelection(table, [np.array([0]), np.array([0, 1])], [])
+    >>> found.selected(0.6)["name"].tolist(), found.jaccard
+    (['a'], 0.5)
     """
 
     table: pd.DataFrame = field(repr=False)
@@ -94,6 +104,15 @@ def stability_selection(
     random_state, n_jobs, store, progress : as in `compare`; also here `n_bootstraps` may grow in a store
 
     Reference: Meinshausen & Bühlmann (2010), "Stability selection".
+
+    Examples
+    --------
+    >>> from sklearn.feature_selection import SelectKBest, f_regression
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(50, 4))
+    >>> y = X[:, 1] + 0.5 * rng.normal(size=50)
+    >>> stability_selection(SelectKBest(f_regression, k=1), X, y, 5, progress=False).selected()["position"].tolist()
+    [1]
     """
     if not is_whole(n_bootstraps) or n_bootstraps < 2:
         raise ValueError(f"n_bootstraps must be a whole number above one, got {n_bootstraps!r}.")

@@ -11,7 +11,11 @@ FORMAT = 1  # of the file
 
 
 class StoreError(ValueError):
-    """The file cannot be used for this call."""
+    """The file cannot be used for this call.
+
+    >>> issubclass(StoreError, ValueError)
+    True
+    """
 
 
 class Store:

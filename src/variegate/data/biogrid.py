@@ -40,6 +40,9 @@ def read_biogrid(path: str | Path, *, organism: int = 9606, physical: bool = Tru
     physical : keep physical interactions only; False keeps genetic ones too
     names : what nodes are called, "symbol" (official symbols; spellings that differ in case only are one
         node) or "entrez"; the other one and the synonyms become aliases
+
+    >>> network = read_biogrid("BIOGRID-ALL-4.4.240.tab3.txt", organism=9606)  # doctest: +SKIP
+    >>> network.locate(["TP53", "p53", "7157"])  # official symbol, synonym, Entrez id: one node  # doctest: +SKIP
     """
     if names not in ("symbol", "entrez"):
         raise ValueError(f'expected names "symbol" or "entrez", got {names!r}')

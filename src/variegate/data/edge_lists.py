@@ -37,7 +37,7 @@ def read_edges(
     header: bool | None = None,
     ignore_case: bool = False,
 ) -> Network:
-    """Read an edge list: one edge per line, two names; further columns, weights included, are ignored.
+    r"""Read an edge list: one edge per line, two names; further columns, weights included, are ignored.
 
     Parameters
     ----------
@@ -51,6 +51,14 @@ def read_edges(
         stay apart (in some organisms they are different genes) and a warning counts them
 
     Duplicates and both directions count once, self-loops not at all.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "edges.csv")
+    ...     _ = path.write_text('source,target\nTP53,MDM2\nTP53,EP300\n')
+    ...     read_edges(path).names
+    ('EP300', 'MDM2', 'TP53')
     """
     check_delimiter(delimiter)
     if header not in (None, True, False):

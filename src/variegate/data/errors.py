@@ -7,11 +7,19 @@ from typing import Any
 
 
 class UnreadableInput(ValueError):
-    """A file or table is not what was expected; the message names file, line or column, and a way out."""
+    """A file or table is not what was expected; the message names file, line or column, and a way out.
+
+    >>> issubclass(UnreadableInput, ValueError)
+    True
+    """
 
 
 class DataWarning(UserWarning):
-    """Something in the data that a user should know, though it could be read."""
+    """Something in the data that a user should know, though it could be read.
+
+    >>> issubclass(DataWarning, UserWarning)
+    True
+    """
 
 
 def optional(module: str, extra: str) -> Any:

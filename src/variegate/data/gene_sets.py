@@ -9,7 +9,16 @@ from .text import is_comment, read_text, shortened
 
 
 def read_gene_sets(path: str | Path) -> dict[str, tuple[str, ...]]:
-    """Read a GMT file: set name → members, in the file's order, each member once."""
+    r"""Read a GMT file: set name → members, in the file's order, each member once.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "sets.gmt")
+    ...     _ = path.write_text('REPAIR\tDNA repair\tBRCA1\tBRCA2\n')
+    ...     read_gene_sets(path)
+    {'REPAIR': ('BRCA1', 'BRCA2')}
+    """
     sets: dict[str, tuple[str, ...]] = {}
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if not line.strip() or is_comment(line):

@@ -12,7 +12,17 @@ from .text import read_text
 
 
 def read_graphml(path: str | Path) -> Network:
-    """Read a GraphML file; a node's attributes "name", "label" and "symbol" become aliases of its id."""
+    """Read a GraphML file; a node's attributes "name", "label" and "symbol" become aliases of its id.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "net.graphml")
+    ...     nodes, edge = '<node id="a"/><node id="b"/>', '<edge source="a" target="b"/>'
+    ...     _ = path.write_text(f"<graphml><graph>{nodes}{edge}</graph></graphml>")
+    ...     read_graphml(path).names
+    ('a', 'b')
+    """
     root = _root(path, read_text(path))
     if _tag(root) != "graphml":
         raise UnreadableInput(f"{path}: expected a GraphML file, got XML whose outermost element is {_tag(root)}")

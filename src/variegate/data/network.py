@@ -85,6 +85,9 @@ def network_from_edges(
 
     Nodes are sorted by name, so the order of the edges makes no difference. A node that has only a
     self-loop stays, without neighbours.
+
+    >>> network_from_edges(["TP53", "MDM2"], ["MDM2", "TP53"]).n_edges
+    1
     """
     ends = np.concatenate([np.asarray(sources, dtype=object), np.asarray(targets, dtype=object)])
     codes, names = pd.factorize(ends, sort=True)
@@ -108,6 +111,9 @@ def as_network(graph: Any) -> Network:
     """Return the Network meant by a Network, a file, a networkx graph, or a square (sparse) matrix.
 
     In a matrix every entry other than 0 is an edge, and node i is called "i"; edge weights are ignored.
+
+    >>> as_network(np.array([[0, 1], [1, 0]])).names
+    ('0', '1')
     """
     if isinstance(graph, Network):
         return graph

@@ -14,10 +14,18 @@ from .text import first_line, read_text, without_comments
 
 
 def read_network(path: str | Path, **options: Any) -> Network:
-    """Read a network file of any known format, told apart by its first line.
+    r"""Read a network file of any known format, told apart by its first line.
 
     BioGRID TAB2/TAB3, STRING links, GraphML, and plain edge lists (CSV, TSV, spaces); each possibly gzipped.
     Further options go to that format's reader: `read_biogrid`, `read_string`, `read_graphml`, `read_edges`.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "edges.tsv")
+    ...     _ = path.write_text('gene_a\tgene_b\nTP53\tMDM2\n')
+    ...     read_network(path).n_edges
+    1
     """
     line = first_line(without_comments(read_text(path), _is_official)).strip()
     if is_biogrid(line):

@@ -18,7 +18,7 @@ def is_string(line: str) -> bool:
 
 
 def read_string(links: str | Path, aliases: str | Path | None = None, *, min_score: int = 400) -> Network:
-    """Read STRING protein links with a combined score of at least `min_score`.
+    r"""Read STRING protein links with a combined score of at least `min_score`.
 
     Parameters
     ----------
@@ -28,6 +28,14 @@ def read_string(links: str | Path, aliases: str | Path | None = None, *, min_sco
     min_score : 0 to 1000; STRING calls 150 low, 400 medium, 700 high, 900 highest confidence
 
     Nodes are STRING ids such as 9606.ENSP00000269305; the id without the organism is always an alias.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "links.txt")
+    ...     _ = path.write_text('protein1 protein2 combined_score\n9606.P1 9606.P2 800\n9606.P1 9606.P3 200\n')
+    ...     read_string(path).names
+    ('9606.P1', '9606.P2')
     """
     if isinstance(min_score, bool | str) or not 0 <= min_score <= 1000 or 0 < min_score < 1:
         raise ValueError(f"expected min_score from 0 to 1000 (such as 400, not 0.4), got {min_score!r}")

@@ -23,7 +23,11 @@ _POLICIES = ("error", "drop_samples", "drop_features", "impute")
 
 @dataclass(frozen=True)
 class TableReport:
-    """What happened on the way from file to numbers."""
+    """What happened on the way from file to numbers.
+
+    >>> TableReport(imputed={"age": 3}).imputed["age"]
+    3
+    """
 
     constant: tuple[str, ...] = ()
     imputed: Mapping[str, int] = field(default_factory=dict)
@@ -35,14 +39,27 @@ class TableReport:
 class Table:
     """A table ready for a fit.
 
-    X : (N, M) numbers without missing values, float64 (float32 where the source is)
+    Attributes
+    ----------
+    X : (N, M) numbers
+        Without missing values, float64 (float32 where the source is).
     features : M names
-    samples : N ids; "1", "2", … where the source has none
-    y : (N,) the outcome as it stands in the source, or None
-    outcome : the outcome's name, or None
-    groups : M labels: for 0/1 columns the categorical column they come from, else None;
-        `similarity.from_groups(table.groups)` makes the categories of one column similar
-    report : constant columns, and what was imputed or dropped
+    samples : N ids
+        "1", "2", … where the source has none.
+    y : (N,) or None
+        The outcome as it stands in the source.
+    outcome : name or None
+    groups : M labels
+        For 0/1 columns the categorical column they come from, else None; `similarity.from_groups(table.groups)`
+        makes the categories of one column similar.
+    report : TableReport
+        Constant columns, and what was imputed or dropped.
+
+    Examples
+    --------
+    >>> table = read_table(pd.DataFrame({"a": [1.0, 2.0], "b": [0.0, 1.0], "y": [3.0, 5.0]}), outcome="y")
+    >>> table.X.shape, table.features, table.y
+    ((2, 2), ('a', 'b'), array([3., 5.]))
     """
 
     X: npt.NDArray[Any]
@@ -67,7 +84,7 @@ def read_table(
     drop: str | Collection[str] = (),
     delimiter: str | None = None,
 ) -> Table:
-    """Read a table of samples and features, and an outcome.
+    r"""Read a table of samples and features, and an outcome.
 
     Parameters
     ----------
@@ -87,6 +104,15 @@ def read_table(
     delimiter : None: found in the header
 
     A column of text becomes one 0/1 column for each category, named "column=category".
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "t.csv")
+    ...     _ = path.write_text('id,age,sex,y\nP1,50,f,1.5\nP2,61,m,2.5\n')
+    ...     table = read_table(path, outcome="y")
+    >>> table.X.shape, table.features, table.samples
+    ((2, 3), ('age', 'sex=f', 'sex=m'), ('P1', 'P2'))
     """
     outcome, id_column = _name(outcome, "outcome"), _name(id_column, "id_column")
     outcome_id = _name(outcome_id, "outcome_id")

@@ -15,7 +15,10 @@ Folder = str | Path | None
 
 
 def load_colon(*, data_home: Folder = None) -> Dataset:
-    """Load colon tumours: 62 × 2,000 log2 intensities; y "tumour" (40), "normal" (22).  Alon et al. 1999."""
+    """Load colon tumours: 62 × 2,000 log2 intensities; y "tumour" (40), "normal" (22).  Alon et al. 1999.
+
+    >>> load_colon().X.shape  # needs the data, see `VARIEGATE_DATA`  # doctest: +SKIP
+    """
     frame = _small("colon", data_home)
     y = np.where(frame["y"] == 2, "tumour", "normal")
     genes = read_frame(locate("small/colon_genes.csv.gz", data_home))
@@ -24,7 +27,10 @@ def load_colon(*, data_home: Folder = None) -> Dataset:
 
 
 def load_leukemia(*, data_home: Folder = None) -> Dataset:
-    """Load leukemia: 38 × 3,051, filtered and normalised; y "ALL" (27) or "AML" (11).  Golub et al. 1999."""
+    """Load leukemia: 38 × 3,051, filtered and normalised; y "ALL" (27) or "AML" (11).  Golub et al. 1999.
+
+    >>> load_leukemia().X.shape  # needs the data, see `VARIEGATE_DATA`  # doctest: +SKIP
+    """
     frame = _small("leukemia", data_home)
     genes = read_frame(locate("small/leukemia_genes.csv.gz", data_home))
     data = _dataset(frame, "y", about_features=genes)
@@ -36,6 +42,8 @@ def load_tecator(outcome: str = "fat", *, data_home: Folder = None) -> Dataset:
 
     `about_features` has the wavelengths (nm), `about_samples` the other contents and `train`, the usual
     first 129 rows.
+
+    >>> load_tecator().X.shape  # needs the data, see `VARIEGATE_DATA`  # doctest: +SKIP
     """
     frame = _small("tecator", data_home)
     contents = ["fat", "water", "protein"]
@@ -47,13 +55,19 @@ def load_tecator(outcome: str = "fat", *, data_home: Folder = None) -> Dataset:
 
 
 def load_gasoline(*, data_home: Folder = None) -> Dataset:
-    """Load near-infrared spectra of gasoline: 60 × 401 wavelengths; y octane number.  Kalivas 1997."""
+    """Load near-infrared spectra of gasoline: 60 × 401 wavelengths; y octane number.  Kalivas 1997.
+
+    >>> load_gasoline().X.shape  # needs the data, see `VARIEGATE_DATA`  # doctest: +SKIP
+    """
     data = _dataset(_small("gasoline", data_home), "octane")
     return replace(data, about_features=_wavelengths(data.features))
 
 
 def load_prostate(*, data_home: Folder = None) -> Dataset:
-    """Load prostate cancer: 97 × 8; y log PSA; `about_samples.train`: the usual 67.  Stamey et al. 1989."""
+    """Load prostate cancer: 97 × 8; y log PSA; `about_samples.train`: the usual 67.  Stamey et al. 1989.
+
+    >>> load_prostate().X.shape  # needs the data, see `VARIEGATE_DATA`  # doctest: +SKIP
+    """
     return _dataset(_small("prostate", data_home), "lpsa", beside=["train"])
 
 
@@ -62,6 +76,8 @@ def load_diabetes(*, expand: bool = False, data_home: Folder = None) -> Dataset:
 
     With `expand`, the usual harder version: also the squares (but of sex, which has two values) and products
     of the standardised columns, 442 × 64.
+
+    >>> load_diabetes().X.shape  # needs the data, see `VARIEGATE_DATA`  # doctest: +SKIP
     """
     data = _dataset(_small("diabetes", data_home), "target")
     if not expand:
@@ -86,6 +102,8 @@ def load_communities_crime(*, data_home: Folder = None) -> Dataset:
     The 22 police columns (1,675 blanks each) are left out, the one blank of `OtherPerCap` is filled with the
     median, and the five identifying columns are in `about_samples`. Its features include race: it is a
     benchmark for methods, not a basis for conclusions about people.
+
+    >>> load_communities_crime().X.shape  # needs the data, see `VARIEGATE_DATA`  # doctest: +SKIP
     """
     frame = _small("communities_crime", data_home)
     identity = list(frame.columns[:5])

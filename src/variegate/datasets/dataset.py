@@ -17,11 +17,20 @@ from ..data.text import read_text
 class Dataset:
     """Real data, ready for a fit.
 
+    Attributes
+    ----------
     X : (N, M) numbers
     y : (N,) outcome, numbers or words
     features, samples : M and N names
-    about_features, about_samples : what else is known, as data frames in the same order (or without columns)
+    about_features, about_samples : data frames
+        What else is known, in the same order (or without columns).
     truth : indices of the true features where they are known, else None
+
+    Examples
+    --------
+    >>> none = pd.DataFrame(index=range(2))
+    >>> Dataset(np.eye(2), np.array([0, 1]), ("a", "b"), ("1", "2"), none, none).X.shape
+    (2, 2)
     """
 
     X: npt.NDArray[Any]

@@ -34,6 +34,8 @@ def load_tcga_brca(
     data_home : folder with `tcga_brca_rnaseq/`; None: the environment variable VARIEGATE_DATA
 
     Features are gene symbols; `about_features` has their Entrez ids, `about_samples` the clinical table.
+
+    >>> found = load_tcga_brca()  # needs the data, see `VARIEGATE_DATA`  # doctest: +SKIP
     """
     with np.load(locate("tcga_brca_rnaseq/expression.npz", data_home)) as arrays:
         X, patients = arrays["X"], arrays["samples"].tolist()
@@ -68,6 +70,8 @@ def load_biogrid(*, strict: bool = False, data_home: str | Path | None = None) -
     data_home : folder with `biogrid_human/`; None: the environment variable VARIEGATE_DATA. If it has an
         official download (BIOGRID-….tab2.txt or .tab3.txt, possibly gzipped) and no `edges.csv.gz`, that
         is read, physical interactions only
+
+    >>> found = load_biogrid()  # needs the data, see `VARIEGATE_DATA`  # doctest: +SKIP
     """
     folder = home(data_home) / "biogrid_human"
     official = sorted(folder.glob("BIOGRID-*.tab[23].txt*"))
@@ -86,7 +90,10 @@ def load_biogrid(*, strict: bool = False, data_home: str | Path | None = None) -
 
 
 def load_gene_sets(name: str = "reactome", *, data_home: str | Path | None = None) -> dict[str, tuple[str, ...]]:
-    """Load gene sets, name → gene symbols: "reactome" (2,694 pathways) or "hallmark" (50 MSigDB sets)."""
+    """Load gene sets, name → gene symbols: "reactome" (2,694 pathways) or "hallmark" (50 MSigDB sets).
+
+    >>> found = load_gene_sets()  # needs the data, see `VARIEGATE_DATA`  # doctest: +SKIP
+    """
     if name not in _GENE_SETS:
         raise UnreadableInput(f"expected one of {', '.join(_GENE_SETS)}, got {name!r}; for a file use read_gene_sets")
     return read_gene_sets(locate(f"gene_sets/{_GENE_SETS[name]}", data_home))

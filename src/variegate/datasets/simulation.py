@@ -17,12 +17,24 @@ Array = npt.NDArray[Any]
 class Simulation:
     """Data whose truth is known.
 
-    X : (N, M) features; y : (N,) numbers, or 0 and 1
-    truth : sorted indices of the features that matter; coef : (M,) their coefficients, 0 elsewhere
+    Attributes
+    ----------
+    X, y : (N, M) features; (N,) numbers, or 0 and 1
+    truth : sorted indices of the features that matter
+    coef : (M,) their coefficients, 0 elsewhere
     groups : (M,) block or module of each feature
+    features : M names
     X_test, y_test : more of the same
-    graph : the features' network, if there is one (its node names are `features`)
+    graph : the features' network, if there is one
+        Its node names are `features`.
     sites, centres, widths : where the samples are, and where and how wide the features, if those are places
+
+    Examples
+    --------
+    >>> from variegate.datasets import make_blocks
+    >>> data = make_blocks(20, 10, block_size=5, n_true=2)
+    >>> data.truth.shape, data.coef[data.truth].shape
+    ((2,), (2,))
     """
 
     X: Array

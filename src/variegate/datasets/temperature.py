@@ -22,6 +22,9 @@ def load_july_temperature(*, sample: bool = False, data_home: str | Path | None 
     ----------
     sample : True keeps 476 stations, the paper's number (not its very list, which could not be found)
     data_home : folder with `us_july_temperature/`; None: the environment variable VARIEGATE_DATA
+
+    >>> load_july_temperature(sample=True).X.shape  # needs the data, see `VARIEGATE_DATA`  # doctest: +SKIP
+    (476, 2)
     """
     stations = read_frame(locate("us_july_temperature/us_stations_july.csv.gz", data_home))
     if sample:

@@ -16,6 +16,9 @@ class Toy:
 
     L : (6, 6) kernel; phi, theta : the same as unit similarity features (6, 5) and log-qualities (6,), so
     that L = D ΦΦᵀ D with D = diag(e^{θ/2}); blocks : (6,) 0 for the three similar items, then 1, 2, 3
+
+    >>> make_toy().phi.shape
+    (6, 5)
     """
 
     L: npt.NDArray[np.float64]

@@ -9,7 +9,13 @@ from .sets import Float64Array, IntArray
 
 
 class SetDistribution(Protocol):
-    """A member of the family q_θ(S) ∝ e^{θ(S)} ν(S): `LowRankDPP` or `IndependentSets`."""
+    """A member of the family q_θ(S) ∝ e^{θ(S)} ν(S): `LowRankDPP` or `IndependentSets`.
+
+    >>> from variegate.dpp import IndependentSets
+    >>> q: SetDistribution = IndependentSets([0.0, 0.0])
+    >>> q.expected_size
+    1.0
+    """
 
     @property
     def theta(self) -> Float64Array:

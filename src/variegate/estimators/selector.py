@@ -35,7 +35,11 @@ FIRST_SIZE = 10.0  # expected size of the prior before it is learned
 
 
 class EmptySelectionWarning(UserWarning):
-    """The best set has no features."""
+    """The best set has no features.
+
+    >>> issubclass(EmptySelectionWarning, UserWarning)
+    True
+    """
 
 
 @dataclass(frozen=True)

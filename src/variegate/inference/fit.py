@@ -27,7 +27,12 @@ ROUNDS = 6  # of stage A and empirical Bayes in turn
 
 
 class ConvergenceWarning(UserWarning):
-    """The fit stopped before it settled."""
+    """The fit stopped before it settled.
+
+    >>> import warnings
+    >>> warnings.filterwarnings("ignore", category=ConvergenceWarning)  # if rough probabilities will do
+    >>> warnings.resetwarnings()
+    """
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,11 @@ class Settings:
     """How hard to try; `learn_size` and `learn_slab` switch empirical Bayes on.
 
     With fixed_form, up to half of the iterations go into learning; the last half runs under what was learned.
+
+    >>> Settings(n_starts=1, max_iter=200).iterations
+    200
+    >>> Settings(solver="fixed_form").iterations
+    4000
     """
 
     solver: Literal["rao_blackwell", "fixed_form"] = "rao_blackwell"
@@ -67,7 +77,18 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """What a solver found: q, the target with its learned hyperparameters, and how it went."""
+    """What a solver found: q, the target with its learned hyperparameters, and how it went.
+
+    >>> from variegate.inference import Target
+    >>> from variegate.likelihoods import Gaussian
+    >>> from variegate.priors import bernoulli_prior
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(50, 4))
+    >>> y = X[:, 1] + 0.5 * rng.normal(size=50)
+    >>> found = fit(Target(Gaussian(X, y), bernoulli_prior(4, expected_size=1), family="bernoulli"), rng)
+    >>> found.converged, found.q.n_items, len(found.sets) == len(found.log_ratios)
+    (True, 4, True)
+    """
 
     q: SetDistribution
     target: Target
@@ -98,6 +119,16 @@ def fit(
     `start` (M,) is a warm start of θ; other starts are then left out. On Ctrl-C the best point so far is returned,
     with a warning; before there is one, KeyboardInterrupt goes on its way. `callback` hears a `Progress` after every
     iteration (every 50 of fixed_form).
+
+    >>> from variegate.inference import Target
+    >>> from variegate.likelihoods import Gaussian
+    >>> from variegate.priors import bernoulli_prior
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(50, 4))
+    >>> y = X[:, 1] + 0.5 * rng.normal(size=50)
+    >>> target = Target(Gaussian(X, y), bernoulli_prior(4, expected_size=1), family="bernoulli")
+    >>> fit(target, rng).q.map()
+    array([1])
     """
     if start is not None:
         start = np.asarray(start, dtype=np.float64)

@@ -23,7 +23,11 @@ UNIFORM_SHARE = 5.0  # c: how much attention goes to features that look useless
 
 @dataclass(frozen=True)
 class PosteriorSample:
-    """Weighted states of the chain and what they say."""
+    """Weighted states of the chain and what they say.
+
+    >>> PosteriorSample([np.array([0]), np.array([1])], np.array([0.5, 0.5]), np.array([0.5, 0.5])).effective_size
+    2.0
+    """
 
     sets: list[IntArray]
     weights: Float64Array  # (n,), summing to one
@@ -69,7 +73,17 @@ def sample_posterior(
     start: npt.ArrayLike = (),
     callback: Callable[[int], None] | None = None,
 ) -> PosteriorSample:
-    """Run the chain for n_steps after `burn_in` (a tenth unless given), from the set `start`. Free size only."""
+    """Run the chain for n_steps after `burn_in` (a tenth unless given), from the set `start`. Free size only.
+
+    >>> from variegate.likelihoods import Gaussian
+    >>> from variegate.priors import bernoulli_prior
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(50, 4))
+    >>> y = X[:, 1] + 0.5 * rng.normal(size=50)
+    >>> target = Target(Gaussian(X, y), bernoulli_prior(4, expected_size=1), family="bernoulli")
+    >>> sample_posterior(target, 200, rng).inclusion.argmax()
+    np.int64(1)
+    """
     if target.size is not None:
         raise ValueError("The exact sampler works on sets of any size; give no fixed size.")
     if n_steps < 1:

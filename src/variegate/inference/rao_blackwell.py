@@ -29,7 +29,11 @@ LONGEST_STEP = 3.0  # in any θ_m, for a step of stage B
 
 
 class Progress(NamedTuple):
-    """What a callback hears after every iteration."""
+    """What a callback hears after every iteration.
+
+    >>> Progress("A", 3, -120.5, 4.2).stage
+    'A'
+    """
 
     stage: str
     iteration: int

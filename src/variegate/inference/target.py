@@ -51,6 +51,15 @@ class Target:
 
     Both the prior and the family may hold the base measure ν(S) = det([ΦΦᵀ]_S) of one Φ. `size` restricts both to
     sets of exactly that many features.
+
+    >>> from variegate.likelihoods import Gaussian
+    >>> from variegate.priors import bernoulli_prior
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(50, 4))
+    >>> y = X[:, 1] + 0.5 * rng.normal(size=50)
+    >>> target = Target(Gaussian(X, y), bernoulli_prior(4, expected_size=1), family="bernoulli")
+    >>> target.log_joint(np.array([1])) > target.log_joint(np.array([0]))
+    True
     """
 
     likelihood: Likelihood

@@ -14,6 +14,14 @@ class SumLikelihood:
 
     Each part has its own coefficients: one-vs-rest classifiers, say, or several regression outcomes over the
     same columns. All parts get the same slab precision when it is changed. `n_jobs` threads share the parts.
+
+    >>> from variegate.likelihoods import Gaussian
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(50, 4))
+    >>> y = X[:, 1] + 0.5 * rng.normal(size=50)
+    >>> both = SumLikelihood([Gaussian(X, y), Gaussian(X, X[:, 3] + rng.normal(size=50))])
+    >>> both.n_features, both.exact_gains
+    (4, True)
     """
 
     def __init__(self, parts: Sequence[FlipLikelihood], *, n_jobs: int | None = None) -> None:

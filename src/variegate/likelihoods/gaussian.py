@@ -19,7 +19,7 @@ CACHE_BYTES = 1 << 23  # the Gram cache may always have this much, or a third of
 class Gaussian:
     """Gaussian likelihood with slab coefficients, inverse-gamma noise and a flat intercept.
 
-    y = β₀ + C δ + X̃_S β + ε,  ε_i ~ N(0, σ²),  β_j ~ N(0, σ²/c),  σ² ~ InvGamma(a₀, b₀),  p(β₀, δ) = 1:
+    y = β₀ + C δ + X̃_S β + ε,  ε_i ~ N(0, σ²),  β_j ~ N(0, σ²/c),  σ² ~ InvGamma(a₀, b₀),  p(β₀, δ) = 1::
 
         log p(y|S) = −(n−p)/2 log 2π − ½ log|CᵀC| + |S|/2 log c − ½ log|Λ_S|
                      + a₀ log b₀ − a_n log b_n + log Γ(a_n) − log Γ(a₀),
@@ -38,6 +38,15 @@ class Gaussian:
     covariates : (N, p − 1), always in the model, flat prior; linearly dependent ones add nothing
     sample_weight : (N,) frequencies: the evidence with weights w is that of the rows repeated w times, n = Σw
     cache_bytes : bound on the cached rows of XᵀX; default a third of the bytes of X, at least 8 MB
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(50, 4))
+    >>> y = X[:, 1] + 0.5 * rng.normal(size=50)
+    >>> likelihood = Gaussian(X, y)
+    >>> likelihood.log_evidence(np.array([1])) > likelihood.log_evidence(np.array([0]))
+    True
+    >>> likelihood.flip_gains(np.array([1])).gains.shape
+    (4,)
     """
 
     def __init__(

@@ -19,6 +19,14 @@ class Grouped:
     ----------
     likelihood : over M columns, with flip gains, coefficients and predictions
     unit : (M,) the unit of each column, numbered 0, 1, …
+
+    >>> from variegate.likelihoods import Gaussian
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(50, 4))
+    >>> y = X[:, 1] + 0.5 * rng.normal(size=50)
+    >>> grouped = Grouped(Gaussian(X, y), np.array([0, 0, 1, 1]))  # columns 0 and 1 are one unit, 2 and 3 another
+    >>> grouped.n_features, grouped.columns(np.array([1]))
+    (2, array([2, 3]))
     """
 
     def __init__(self, likelihood: Any, unit: Any) -> None:

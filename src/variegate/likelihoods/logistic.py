@@ -42,6 +42,12 @@ class Logistic:
     covariates : (N, p), always in the model
     sample_weight : (N,) powers of the terms, w_i log p(y_i | η_i). A weight w ≥ 1 is w copies of the row,
         each with its site, so integer weights are repeated rows; w < 1 is one site for the term's power
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(40, 3))
+    >>> likelihood = Logistic(X, X[:, 1] + 0.5 * rng.normal(size=40) > 0)
+    >>> likelihood.flip_gains(np.array([], dtype=int)).gains.argmax()
+    np.int64(1)
     """
 
     exact_gains = False  # sites are frozen while features are flipped

@@ -15,6 +15,9 @@ class Coefficients(NamedTuple):
 
     Gaussian likelihood: moments of the marginal Student-t law, so the covariance is its scale matrix times
     dof / (dof − 2), infinite for dof ≤ 2. Logistic likelihood: moments of the Gaussian that EP returns.
+
+    >>> Coefficients(0.5, np.array([1.0]), np.array([[0.1]]), np.array([])).mean
+    array([1.])
     """
 
     intercept: float
@@ -29,6 +32,9 @@ class Predictive(NamedTuple):
     Regression: y ~ Student-t(mean, scale, dof). Classification: y ~ Bernoulli(mean), the probability averaged
     over the coefficients, scale = √(p(1 − p)), dof = ∞. The linear predictor has location `latent_mean` and
     scale `latent_scale` (Student-t with the same dof in regression, Gaussian in classification).
+
+    >>> Predictive(np.array([0.0]), np.array([1.0]), 10.0, np.array([0.0]), np.array([0.5])).dof
+    10.0
     """
 
     mean: FloatArray  # (n,)
@@ -39,7 +45,11 @@ class Predictive(NamedTuple):
 
 
 class FlipGains(NamedTuple):
-    """Evidence of a set and its neighbours: gains Δ_m = log p(y | S ∪ m) − log p(y | S ∖ m)."""
+    """Evidence of a set and its neighbours: gains Δ_m = log p(y | S ∪ m) − log p(y | S ∖ m).
+
+    >>> FlipGains(-10.0, np.array([2.0, -1.0])).gains
+    array([ 2., -1.])
+    """
 
     log_evidence: float
     gains: FloatArray  # (M,)
@@ -47,7 +57,12 @@ class FlipGains(NamedTuple):
 
 @runtime_checkable
 class Likelihood(Protocol):
-    """The least a solver needs. S is a sorted int64 array of distinct features."""
+    """The least a solver needs. S is a sorted int64 array of distinct features.
+
+    >>> from variegate.likelihoods import CustomLikelihood
+    >>> isinstance(CustomLikelihood(lambda S: 0.0, n_features=3), Likelihood)
+    True
+    """
 
     @property
     def n_features(self) -> int:
@@ -61,7 +76,12 @@ class Likelihood(Protocol):
 
 @runtime_checkable
 class GainsLikelihood(Likelihood, Protocol):
-    """A likelihood that knows the gains of all M flips at once."""
+    """A likelihood that knows the gains of all M flips at once.
+
+    >>> from variegate.likelihoods import CustomLikelihood
+    >>> isinstance(CustomLikelihood(lambda S: 0.0, n_features=3), GainsLikelihood)
+    False
+    """
 
     def flip_gains(self, S: IntArray) -> FlipGains:
         """Gains of every feature given the set S."""
@@ -74,7 +94,12 @@ class GainsLikelihood(Likelihood, Protocol):
 
 @runtime_checkable
 class FlipLikelihood(GainsLikelihood, Protocol):
-    """Flip gains, and a slab whose precision can be learned."""
+    """Flip gains, and a slab whose precision can be learned.
+
+    >>> from variegate.likelihoods import CustomLikelihood
+    >>> isinstance(CustomLikelihood(lambda S: 0.0, n_features=3), FlipLikelihood)
+    False
+    """
 
     @property
     def slab_precision(self) -> float:
@@ -88,7 +113,12 @@ class FlipLikelihood(GainsLikelihood, Protocol):
 
 @runtime_checkable
 class PredictiveLikelihood(Likelihood, Protocol):
-    """A likelihood that also estimates coefficients and predicts."""
+    """A likelihood that also estimates coefficients and predicts.
+
+    >>> from variegate.likelihoods import CustomLikelihood
+    >>> isinstance(CustomLikelihood(lambda S: 0.0, n_features=3), PredictiveLikelihood)
+    False
+    """
 
     def coefficients(self, S: IntArray) -> Coefficients:
         """Posterior of the coefficients given S."""

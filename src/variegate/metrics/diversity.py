@@ -12,7 +12,11 @@ from ..dpp.volume import Volume
 
 
 class Redundancy(NamedTuple):
-    """Correlations within a set, sign ignored."""
+    """Correlations within a set, sign ignored.
+
+    >>> Redundancy(0.9, 0.4).largest
+    0.9
+    """
 
     largest: float
     mean: float

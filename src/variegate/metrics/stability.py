@@ -33,7 +33,12 @@ def stability(sets: Sequence[npt.ArrayLike], n_features: int) -> float:
 
 
 def stability_interval(sets: Sequence[npt.ArrayLike], n_features: int, level: float = 0.95) -> tuple[float, float]:
-    """Confidence interval of `stability`, from its asymptotic normal law (theorem 7 of the same paper)."""
+    """Confidence interval of `stability`, from its asymptotic normal law (theorem 7 of the same paper).
+
+    >>> low, high = stability_interval([[0, 1], [0, 2], [0, 1]], n_features=5)
+    >>> low < stability([[0, 1], [0, 2], [0, 1]], 5) < high
+    True
+    """
     Z = _members(sets, n_features)
     value = stability(sets, n_features)
     share, p = Z.mean(axis=1), Z.mean(axis=0)  # share of the features in each set, of the sets with each feature

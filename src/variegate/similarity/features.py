@@ -12,7 +12,11 @@ Array = npt.NDArray[Any]
 
 
 class SimilarityWarning(UserWarning):
-    """Something about the similarity that a user should know, though Φ can be used."""
+    """Something about the similarity that a user should know, though Φ can be used.
+
+    >>> issubclass(SimilarityWarning, UserWarning)
+    True
+    """
 
 
 class SimilarityFeatures(np.ndarray[Any, Any]):

@@ -1,0 +1,74 @@
+"""The page of all error messages: read from the source when the site is built, so that none is missing."""
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+import variegate
+
+PACKAGE = Path(variegate.__file__).parent
+FOR_USERS = {
+    "ValueError",
+    "TypeError",
+    "UnreadableInput",
+    "UnreadableModel",
+    "StoreError",
+    "WorkersLost",
+    "ImportError",
+}
+HEAD = """# Every error message
+
+Errors are raised before any work is done wherever that is possible. Each says what was expected, what came, and what
+to do. This page is read from the source, so that your search finds the very text; `…` stands for what depends on your
+input.
+"""
+
+
+def text_of(node: ast.expr) -> str:
+    """The words of a message, with … for what is filled in; "" if it is no literal."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(part.value if isinstance(part, ast.Constant) else "…" for part in node.values)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return text_of(node.left) + text_of(node.right)
+    return ""
+
+
+def errors_of(tree: ast.AST) -> list[tuple[str, str]]:
+    """Class and text of every `raise` with a message."""
+    found = []
+    for node in ast.walk(tree):
+        call = node.exc if isinstance(node, ast.Raise) else None
+        if isinstance(call, ast.Call) and call.args and isinstance(call.func, ast.Name) and call.func.id in FOR_USERS:
+            text = " ".join(text_of(call.args[0]).split())
+            if text.strip("… .:"):
+                found.append((call.func.id, text))
+    return found
+
+
+def page() -> str:
+    """The errors of each room, in Markdown."""
+    rooms: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for path in sorted(PACKAGE.rglob("*.py")):
+        room = path.relative_to(PACKAGE).with_suffix("").parts[0]
+        rooms[room] |= set(errors_of(ast.parse(path.read_text(encoding="utf-8"))))
+    parts = [HEAD]
+    for room, errors in rooms.items():
+        if errors:
+            lines = [f"- *{kind}*: `` {text} ``\n" for kind, text in sorted(errors, key=lambda error: error[1])]
+            parts.append(f"## variegate.{room}\n\n" + "".join(lines))
+    return "\n".join(parts)
+
+
+def write(app) -> None:
+    """Write errors.md beside the other pages, if it has changed."""
+    path, text = Path(app.srcdir) / "errors.md", page()
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+def setup(app) -> dict:
+    """Hook into Sphinx."""
+    app.connect("config-inited", lambda app, config: write(app))
+    return {"parallel_read_safe": True}

@@ -1,0 +1,20 @@
+"""The paper's figure 1: a group of three that grows alike comes to count as one."""
+
+import numpy as np
+from matplotlib import pyplot as plt
+
+import variegate as vg
+
+ratio = np.logspace(0, 3, 40)
+counts = np.array([vg.datasets.make_toy(r).expected_counts for r in ratio])
+fig, ax = plt.subplots(figsize=(5.4, 2.8))
+ax.plot(ratio, counts[:, 0], color="#009E73", lw=2, label="three items that grow alike, together")
+ax.plot(ratio, counts[:, 1], color="#555555", lw=2, ls="--", label="a single item")
+ax.set(
+    xscale="log",
+    xlabel="condition number of the three: copies to the right",
+    ylabel="expected number drawn",
+    ylim=(0, 1.1),
+)
+ax.legend(frameon=False)
+ax.spines[["top", "right"]].set_visible(False)

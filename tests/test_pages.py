@@ -1,0 +1,156 @@
+"""The code that README and docs show runs, and prints what they say."""
+
+import ast
+import importlib
+import re
+import shlex
+
+import pytest
+
+from pages import ROOT, RUN, SHOWN, blocks, literal, pages, run_page
+
+PAGES = {str(path.relative_to(ROOT)): path for path in pages()}
+MAKE_TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
+NOT_RUN = ([], ["pip"], ["git"], ["cd"], ["pre-commit"])
+
+
+def warnings_of_the_source():
+    """Texts of all warnings: arguments of `warn`, and literals in functions called `messages`."""
+    found = []
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "warn":
+                texts = [literal(node.args[0])]
+            elif isinstance(node, ast.FunctionDef) and node.name == "messages":
+                calls = [
+                    n for n in ast.walk(node) if isinstance(n, ast.Call) and getattr(n.func, "attr", "") == "append"
+                ]
+                texts = [literal(call.args[0]) for call in calls]
+            else:
+                continue
+            found += [(str(path.relative_to(ROOT)), text) for text in texts if text]
+    return found
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty working directory, and pictures that need no screen."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    return tmp_path
+
+
+def with_code():
+    return [name for name, path in PAGES.items() if any(b.language in RUN for b in blocks(path.read_text("utf-8")))]
+
+
+@pytest.mark.parametrize("name", with_code())
+def test_code_runs(name, here):
+    from matplotlib import pyplot as plt
+
+    space = run_page(PAGES[name].read_text(encoding="utf-8"), name, here)
+    plt.close("all")
+    if name == "README.md":
+        check_readme(space)
+
+
+def check_readme(space):
+    """What its comments say is so."""
+    kinds = space["dpp"].map(size=5) // 4
+    assert sorted(kinds) == [0, 1, 2, 3, 4]
+    assert (space["dpp"].condition(include=[0]).inclusion_prob()[:3] < 0.02).all()
+    assert sorted(space["posterior"].map() // 4) == [0, 2]
+    assert 0 not in space["posterior"].condition(exclude=[0]).map()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_block_is_of_a_known_kind(name):
+    for block in blocks(PAGES[name].read_text(encoding="utf-8")):
+        assert block.language in RUN | SHOWN, f"{name}, line {block.line}: {block.language!r}"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_console_blocks_call_what_there_is(name):
+    for block in blocks(PAGES[name].read_text(encoding="utf-8")):
+        for line in block.body.splitlines() if block.language == "console" else []:
+            command = shlex.split(line, comments=True)
+            if command[:1] == ["make"]:
+                targets = {word for word in command[1:] if "=" not in word}
+                assert targets <= MAKE_TARGETS, f"{name}, line {block.line}: {line}"
+            else:
+                assert command[:1] in NOT_RUN, f"{name}, line {block.line}: {line}"
+
+
+class TestTheMechanism:
+    def test_wrong_output_is_noticed(self, here):
+        with pytest.raises(AssertionError, match="page, line 4"):
+            run_page("```python\nprint(1)\n```\n```output\n2\n```\n", "page", here)
+
+    def test_blocks_share_a_namespace_and_a_folder(self, here):
+        text = """```bash
+echo 3 > n.txt
+```
+```python
+from pathlib import Path
+n = int(Path("n.txt").read_text())
+```
+```python
+print(n)
+```
+```output
+3
+```
+"""
+        assert run_page(text, "page", here)["n"] == 3
+
+    def test_a_failing_command_is_noticed(self, here):
+        with pytest.raises(AssertionError, match="page, line 1"):
+            run_page("```bash\nfalse\ntrue\n```\n", "page", here)
+
+
+class TestMessages:
+    """Whoever is warned finds the warning on the page "It warned me"."""
+
+    @staticmethod
+    def key(text):
+        """The longest stretch of a message that no input changes."""
+        return max((" ".join(part.split()) for part in text.split("…")), key=len)
+
+    @pytest.mark.parametrize(("where", "text"), warnings_of_the_source(), ids=lambda value: value[:40])
+    def test_every_warning_has_an_entry(self, where, text):
+        page = " ".join((ROOT / "docs/messages.md").read_text(encoding="utf-8").split())
+        assert self.key(text) in page, f"{where}: docs/messages.md has no entry for: {text}"
+
+    def test_the_source_was_found(self):
+        assert len(warnings_of_the_source()) >= 20
+
+
+class TestPaper:
+    """The functions and tests that the page on the paper names exist."""
+
+    PAGE = (ROOT / "docs/paper.md").read_text(encoding="utf-8")
+
+    @pytest.mark.parametrize("name", sorted(set(re.findall(r"`(variegate\.[\w.]+)`", PAGE))))
+    def test_functions(self, name):
+        module, _, attribute = name.rpartition(".")
+        assert hasattr(importlib.import_module(module), attribute)
+
+    @pytest.mark.parametrize("name", sorted(set(re.findall(r"`(tests/[\w/]+\.py::\w+)`", PAGE))))
+    def test_tests(self, name):
+        path, test = name.split("::")
+        assert re.search(rf"^ *def {test}\(", (ROOT / path).read_text(encoding="utf-8"), flags=re.MULTILINE)
+
+
+def test_the_readme_has_the_table_of_the_benchmarks():
+    readme, results = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "benchmarks/RESULTS.md"))
+    path = ROOT / "benchmarks/readme.py"
+    space = {"__file__": str(path), "__name__": "readme"}
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), space)
+    assert "| variegate, 20 |" in readme
+    assert space["updated"](readme, results) == readme, "run: python -m benchmarks.readme"
+
+
+def test_pictures_of_the_readme_are_there_and_light():
+    names = re.findall(r"!\[[^]]*\]\(([^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert names
+    assert all((ROOT / name).stat().st_size < 150_000 for name in names)
