@@ -1,7 +1,8 @@
 """Methods side by side on the same splits."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,13 @@ import numpy as np
 from ..baselines import as_method, chooses_size
 from ..estimators.candidates import by_column
 from ..estimators.parameters import is_number, is_whole
-from .engine import Running, collect
+from .engine import Running, Work, collect
 from .inputs import Data, read_data
 from .result import Comparison, comparison_of
 from .store import Store
 from .study import Study
-from .trial import run_repeat, task_key
+from .trial import failure, run_repeat, task_key
+from .workers import Task
 
 
 def compare(
@@ -85,7 +87,8 @@ def compare(
     _check(study, repeats)
     with Store(store, study.call()) as kept:
         tasks = _tasks_left(study, repeats, kept.results())
-        results = collect(run_repeat, study, tasks, kept, Running(n_jobs, progress))
+        work = Work(run_repeat, partial(_died, study), partial(_by_method, study, kept))
+        results = collect(work, study, tasks, kept, Running(n_jobs, progress))
     found = comparison_of(study, repeats, results)
     for message in found.messages():
         warnings.warn(message, stacklevel=2)
@@ -162,10 +165,10 @@ def _check_split(data: Data, test_size: float) -> None:
         )
 
 
-def _tasks_left(study: Study, repeats: int, results: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+def _tasks_left(study: Study, repeats: int, results: Mapping[str, Any]) -> list[Task]:
     """For each repeat what is not done yet, the reference first, and the size if it is known."""
     names = sorted(study.methods, key=lambda name: name != study.reference)
-    tasks: list[tuple[Any, ...]] = []
+    tasks: list[Task] = []
     for repeat in range(repeats):
         done = {n: results.get(task_key(study, repeat, n), {"error": "not run"}) for n in names}
         left = [name for name in names if done[name]["error"] is not None]
@@ -175,3 +178,17 @@ def _tasks_left(study: Study, repeats: int, results: Mapping[str, Any]) -> list[
         if left:
             tasks.append((repeat, left, size))
     return tasks
+
+
+def _by_method(study: Study, kept: Store, task: Task) -> Iterator[Task]:
+    """A repeat method by method; the others wait for the size of the reference."""
+    repeat, names, size = task
+    for name in names:
+        if size is None and name != study.reference:
+            size = len(kept.results()[task_key(study, repeat, study.reference)]["positions"]) or None
+        yield repeat, [name], size
+
+
+def _died(study: Study, task: Task, error: str) -> dict[str, Any]:
+    repeat, names, _ = task
+    return {task_key(study, repeat, name): failure(error) for name in names}

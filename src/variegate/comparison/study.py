@@ -45,11 +45,6 @@ class Study:
     test_size: float
     seed: int
 
-    def __sizeof__(self) -> int:
-        """Bytes with the arrays, by which Dask tells what is worth scattering."""
-        arrays = (self.data.X, self.similarity, self.kernel, self.points)
-        return 1000 + sum(getattr(array, "nbytes", 0) for array in arrays)
-
     def call(self) -> dict[str, Any]:
         """What a store must have been written for; neither repeats nor other methods, so that both can be added."""
         about = {name: described(getattr(self, name)) for name in ("similarity", "kernel", "points", "communities")}
