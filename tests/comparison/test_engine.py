@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -214,6 +215,8 @@ def test_preparation_that_raises():
     with pytest.warns(UserWarning, match="no similarity"):
         found = small_comparison(similarity=similarity)
     assert len(found.failures) == 18
+    with pytest.raises(ValueError, match=r"Every method failed.*See \.failures"):
+        found.summary()
 
 
 def test_failed_methods_are_tried_again(tmp_path):
@@ -283,6 +286,34 @@ def test_results_are_written_whole_or_not_at_all(tmp_path):
         store.add({"a": 1})
         store.add({"a": 2})
         assert store.results() == {"a": 2}
+
+
+def test_full_disk_is_reported_and_what_was_written_stays(tmp_path):
+    with Store(tmp_path / "run.db", {"seed": 0}) as store:
+        store.add({"a": 1})
+        pages = store._db.execute("PRAGMA page_count").fetchone()[0]
+        store._db.execute(f"PRAGMA max_page_count = {pages}")
+        with pytest.raises(StoreError, match=r"run\.db cannot be written \(.*full.*the same call continues"):
+            store.add({"b": "x" * 100_000})
+    with Store(tmp_path / "run.db", {"seed": 0}) as store:
+        assert store.results() == {"a": 1}
+
+
+def test_two_processes_may_begin_a_store_at_once(tmp_path):
+    path = tmp_path / "run.db"
+    Store(path, {"seed": 0}).__exit__(None, None, None)
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    rows = other.execute("SELECT * FROM variegate_call").fetchall()
+    other.execute("DELETE FROM variegate_call")
+    other.execute("BEGIN IMMEDIATE")  # the other process has found the file empty, and is writing what it is for
+    other.executemany("INSERT INTO variegate_call VALUES (?, ?)", rows)
+    commit = threading.Timer(0.5, other.execute, ["COMMIT"])
+    commit.start()
+    with Store(path, {"seed": 0}) as store:
+        store.add({"a": 1})
+        assert store.results() == {"a": 1}
+    commit.join()
+    other.close()
 
 
 # --- progress -------------------------------------------------------------------------------------------------------

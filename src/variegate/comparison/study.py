@@ -74,8 +74,8 @@ class Study:
         X, y = self.data.X[train], self.data.y[train]
         kept = self._screened(X, y)
         chosen = X if len(kept) == X.shape[1] else np.ascontiguousarray(X[:, kept])
-        phi = self._features(self.similarity, chosen, kept)
-        judged = None if self._has_blocks else self._features(self.kernel, chosen, kept)
+        phi = self.features(self.similarity, chosen, kept)
+        judged = None if self._has_blocks else self.features(self.kernel, chosen, kept)
         if judged is None and not isinstance(self.similarity, str):
             judged = phi
         return Part(train, test, kept, Problem(chosen, y, self.data.task, phi), judged)
@@ -91,7 +91,8 @@ class Study:
             return np.arange(X.shape[1])
         return screen(X, y, self.screen) if self.data.task == "regression" else screen_classes(X, y, self.screen)
 
-    def _features(self, given: Any, X: NDArray[Any], kept: IntArray) -> NDArray[Any] | None:
+    def features(self, given: Any, X: NDArray[Any], kept: IntArray) -> NDArray[Any] | None:
+        """Similarity features of the columns kept (m, d), from what was given; X (n, m) holds those columns."""
         if given is None:
             return None
         mask = np.zeros(self.data.X.shape[1], dtype=bool)
