@@ -13,7 +13,6 @@ FOR_USERS = {
     "UnreadableInput",
     "UnreadableModel",
     "StoreError",
-    "WorkersLost",
     "ImportError",
 }
 HEAD = """# Every error message

@@ -48,6 +48,23 @@ class KillsOnce:
         return any_columns(problem, size, rng)
 
 
+def kills(problem, size, rng):
+    os._exit(1)
+
+
+class Counted:
+    """A similarity that counts how often this process has sent it."""
+
+    sent = 0
+
+    def __getstate__(self):
+        Counted.sent += 1
+        return {"of": "columns"}
+
+    def __call__(self, X):
+        return X.T
+
+
 METHODS = {"variegate": Correlated(), "any": any_columns, "lowest": Correlated(level=0.0)}
 
 

@@ -7,7 +7,7 @@ from scipy import stats
 from sklearn.linear_model import LinearRegression
 
 import variegate as vg
-from comparison_methods import METHODS, Correlated, any_columns, small_comparison, small_problem
+from comparison_methods import METHODS, Correlated, any_columns, assert_same, small_comparison, small_problem
 from variegate.comparison.inputs import read_data
 from variegate.comparison.study import Study
 from variegate.similarity.kernels import RadialKernel
@@ -109,6 +109,28 @@ def test_the_test_part_may_be_a_number_of_rows():
     train, test = study("regression", test_size=17).split(0)
     assert (len(train), len(test)) == (43, 17)
     assert len(small_comparison(test_size=17, repeats=1).values("R2")) == 1
+
+
+def test_numbers_of_numpy_and_numbers_as_objects():
+    plain = small_comparison(size=2, test_size=0.25, screen=5)
+    assert_same(plain, small_comparison(size=np.int64(2), test_size=np.float32(0.25), screen=np.int32(5)))
+    X, y = small_problem()
+    assert_same(plain, vg.compare(METHODS, X, y.astype(object), size=2, test_size=0.25, screen=5, repeats=6,
+                                  random_state=3, progress=False))  # fmt: skip
+
+
+def overwrites(problem, size, rng):
+    problem.X[:] = 0.0
+    problem.y[:] = 1.0
+    return np.arange(size)
+
+
+def test_a_method_that_overwrites_its_table_does_no_harm():
+    first = {"overwrites": overwrites, **METHODS}
+    found = small_comparison(first, size=3, reference="overwrites")
+    rest = found.table.query("method != 'overwrites'").reset_index(drop=True)
+    expected = small_comparison(size=3).table
+    pd.testing.assert_frame_equal(rest.drop(columns="seconds"), expected.drop(columns="seconds"))
 
 
 def test_kernel_is_what_diversity_is_judged_by():
@@ -215,16 +237,24 @@ def test_copies_have_a_log_det_of_minus_infinity():
     ("options", "words"),
     [
         ({"methods": "lasso"}, "list of names"),
-        ({"methods": ["nonsense"]}, "no method 'nonsense'"),
+        ({"methods": ["nonsense"]}, "no method 'nonsense'; there are"),
+        ({"methods": ["Elastic net"]}, "did you mean 'elastic_net'"),
+        ({"methods": 3}, "list of names"),
+        ({"reference": "lasso", "size": 2}, "reference must be one of variegate, any, lowest, got 'lasso'"),
         ({"methods": ["omp"]}, "give a size"),
         ({"repeats": 0}, "repeats must be"),
         ({"size": 13}, "from 1 to 12"),
         ({"size": 3, "screen": 2}, "from 1 to 2"),
         ({"test_size": 1.5}, "share between"),
-        ({"test_size": 0.01}, "too few"),
+        ({"test_size": 0.01}, "two rows or more: test_size=0.01 of 60"),
+        ({"test_size": 1}, "two rows or more: test_size=1 of 60"),
+        ({"similarity": "colums"}, "similarity: similarity must be"),
+        ({"kernel": np.eye(5)}, "kernel: .* a row for each of the 12 columns"),
+        ({"points": np.arange(12)}, r"shape \(12, p\)"),
+        ({"points": ["a"] * 12}, "finite numbers"),
         ({"test_size": 60}, "rows below 60"),
         ({"kernel": RadialKernel(np.zeros((3, 2)), (1.0,))}, "of the 12 columns of X, got one of 3"),
-        ({"points": np.zeros((3, 2))}, "each of the 12 columns"),
+        ({"points": np.zeros((3, 2))}, r"shape \(12, p\).*got float64 of shape \(3, 2\)"),
         ({"communities": ["a"]}, "communities must have one entry"),
         ({"random_state": None, "store": "x.db"}, "random_state must be"),
         ({"task": "ranking"}, "task must be"),
@@ -241,6 +271,7 @@ def test_outcomes_that_make_no_sense():
     for wrong, words in (
         (y[:5], "each of the 60 rows"),
         (np.where(np.arange(60) == 3, np.nan, y), "no missing values, got 1"),
+        (np.where(np.arange(60) == 3, np.inf, y), "must be finite"),
         (np.arange(60) % 5, "classes or counts"),
         (np.full(60, "a"), "at least two classes"),
         (np.array(["a"] * 59 + ["b"]), "1 rows of class 'b' are too few"),

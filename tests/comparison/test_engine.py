@@ -6,16 +6,26 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import joblib
 import pytest
 
-from comparison_methods import METHODS, Correlated, KillsOnce, any_columns, assert_same, broken, small_comparison
-from variegate.comparison import StoreError, WorkersLost
+from comparison_methods import (
+    METHODS,
+    Correlated,
+    Counted,
+    KillsOnce,
+    any_columns,
+    assert_same,
+    broken,
+    kills,
+    small_comparison,
+)  # fmt: skip
+from variegate.comparison import StoreError
 from variegate.comparison.bar import ProgressBar, clock
-from variegate.comparison.engine import run_tasks
 from variegate.comparison.store import Store
 
 TESTS = Path(__file__).parents[1]
@@ -45,20 +55,24 @@ def test_order_and_company_of_methods_do_not_matter():
 
 @pytest.fixture
 def cluster(monkeypatch, tmp_path):
-    """Two worker processes; dead ones are replaced."""
+    """Two worker processes; dead ones are replaced, and Dask gives up a task with the first worker that it kills."""
     distributed = pytest.importorskip("distributed")
+    dask = pytest.importorskip("dask")
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
     with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
         distributed.LocalCluster(local_directory=str(tmp_path), silence_logs=50, **options) as local,
         distributed.Client(local) as client,
     ):
         yield client
+        client.wait_for_workers(2)  # one that is being replaced cannot be closed
 
 
 # what joblib and distributed leave open or deprecate is theirs
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings("ignore:Workers died")
 def test_dask_cluster_that_loses_a_worker(cluster, tmp_path):
     pids = cluster.run(os.getpid)
     assert len(pids) == 2
@@ -72,24 +86,45 @@ def test_dask_cluster_that_loses_a_worker(cluster, tmp_path):
     assert_same(deadly, harmless)
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings("ignore:Workers died")
+def test_dask_cluster_is_sent_the_data_once_and_survives_a_method_that_kills_every_worker(cluster):
+    Counted.sent = 0
+    with joblib.parallel_config(backend="dask"):
+        found = small_comparison(similarity=Counted())
+        assert Counted.sent == 1
+        with pytest.warns(UserWarning, match="deadly failed in 2 of 2 repeats"):
+            deadly = small_comparison({**METHODS, "deadly": kills}, repeats=2)
+    assert_same(found, small_comparison(similarity=Counted()))
+    assert_only_deadly_failed(deadly)
+
+
+def assert_only_deadly_failed(found):
+    failed = found.failures
+    assert failed["method"].tolist() == ["deadly"] * 2
+    assert failed["error"].str.endswith("It killed its worker, also when it ran alone.").all()
+    others = found.selections.query("method != 'deadly'")["positions"].tolist()
+    assert others == small_comparison(repeats=2).selections["positions"].tolist()
+
+
 # --- dying and going on -------------------------------------------------------------------------------------------
 
 
 def test_process_that_dies_is_replaced(tmp_path):
     methods = {**METHODS, "deadly": KillsOnce(str(tmp_path / "killed"))}
-    died = small_comparison(methods, n_jobs=2)
+    with pytest.warns(UserWarning, match=r"Workers died: \d of 6 tasks had to be run again"):
+        died = small_comparison(methods, n_jobs=2)
     assert (tmp_path / "killed").exists()
     assert_same(died, small_comparison(methods))
 
 
-def die(shared, number):
-    os.kill(os.getpid(), 9)
-
-
-def test_workers_that_always_die_are_reported(monkeypatch):
-    monkeypatch.setattr("variegate.comparison.engine.TRIES", 1)
-    with pytest.raises(WorkersLost, match="1 times in a row with 2 of 2 tasks left"):
-        list(run_tasks(die, None, [(0,), (1,)], n_jobs=2))
+@pytest.mark.filterwarnings("ignore:Workers died")
+def test_method_that_kills_every_process_loses_nothing_else(tmp_path):
+    with pytest.warns(UserWarning, match=r"deadly failed in 2 of 2 repeats \(It killed its worker"):
+        found = small_comparison({**METHODS, "deadly": kills}, repeats=2, n_jobs=2, store=tmp_path / "run.db")
+    assert_only_deadly_failed(found)
+    assert stored(tmp_path / "run.db") == 2 * 4
 
 
 SLOW = {**METHODS, "slow": Correlated(level=0.1, seconds=0.15)}
@@ -180,6 +215,8 @@ def test_preparation_that_raises():
     with pytest.warns(UserWarning, match="no similarity"):
         found = small_comparison(similarity=similarity)
     assert len(found.failures) == 18
+    with pytest.raises(ValueError, match=r"Every method failed.*See \.failures"):
+        found.summary()
 
 
 def test_failed_methods_are_tried_again(tmp_path):
@@ -249,6 +286,34 @@ def test_results_are_written_whole_or_not_at_all(tmp_path):
         store.add({"a": 1})
         store.add({"a": 2})
         assert store.results() == {"a": 2}
+
+
+def test_full_disk_is_reported_and_what_was_written_stays(tmp_path):
+    with Store(tmp_path / "run.db", {"seed": 0}) as store:
+        store.add({"a": 1})
+        pages = store._db.execute("PRAGMA page_count").fetchone()[0]
+        store._db.execute(f"PRAGMA max_page_count = {pages}")
+        with pytest.raises(StoreError, match=r"run\.db cannot be written \(.*full.*the same call continues"):
+            store.add({"b": "x" * 100_000})
+    with Store(tmp_path / "run.db", {"seed": 0}) as store:
+        assert store.results() == {"a": 1}
+
+
+def test_two_processes_may_begin_a_store_at_once(tmp_path):
+    path = tmp_path / "run.db"
+    Store(path, {"seed": 0}).__exit__(None, None, None)
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    rows = other.execute("SELECT * FROM variegate_call").fetchall()
+    other.execute("DELETE FROM variegate_call")
+    other.execute("BEGIN IMMEDIATE")  # the other process has found the file empty, and is writing what it is for
+    other.executemany("INSERT INTO variegate_call VALUES (?, ?)", rows)
+    commit = threading.Timer(0.5, other.execute, ["COMMIT"])
+    commit.start()
+    with Store(path, {"seed": 0}) as store:
+        store.add({"a": 1})
+        assert store.results() == {"a": 1}
+    commit.join()
+    other.close()
 
 
 # --- progress -------------------------------------------------------------------------------------------------------

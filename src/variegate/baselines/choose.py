@@ -1,5 +1,6 @@
 """All methods by name, and the one door to them."""
 
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,9 @@ def as_method(given: Any) -> Method:
     """
     if isinstance(given, str):
         if given not in METHODS:
-            raise ValueError(f"There is no method {given!r}; there are {', '.join(METHODS)}.")
+            near = get_close_matches(given.lower().replace(" ", "_").replace("-", "_"), METHODS, n=1)
+            meant = f" (did you mean {near[0]!r}?)" if near else ""
+            raise ValueError(f"There is no method {given!r}{meant}; there are {', '.join(METHODS)}.")
         return METHODS[given]  # type: ignore[no-any-return]
     if hasattr(given, "fit") and not isinstance(given, type):
         return Wrapped(given)

@@ -1,7 +1,8 @@
 """Methods side by side on the same splits."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,13 @@ import numpy as np
 from ..baselines import as_method, chooses_size
 from ..estimators.candidates import by_column
 from ..estimators.parameters import is_number, is_whole
-from .engine import Running, collect
+from .engine import Running, Work, collect
 from .inputs import Data, read_data
 from .result import Comparison, comparison_of
 from .store import Store
 from .study import Study
-from .trial import run_repeat, task_key
+from .trial import failure, run_repeat, task_key
+from .workers import Task
 
 
 def compare(
@@ -61,7 +63,7 @@ def compare(
         (M, d) features, or a kernel of the M columns with blocks (`similarity.network_kernel`).
     points : (M, p) places of the columns, for their mean pairwise distance
     communities : (M,) labels or {column: label}, to count how many are hit
-    reference : the method against which the others are tested
+    reference : the method against which the others are tested; without "variegate" name one, or nothing is tested
     random_state : every repeat and method has a seed of its own, drawn from it beforehand
     n_jobs : processes; results do not depend on it
         None: 1, or what `joblib.parallel_config` says. With its backend "dask" the call runs on that cluster.
@@ -86,15 +88,15 @@ def compare(
     """
     data = read_data(X, y, task)
     study = Study(
-        data, _named(methods), reference, size, similarity, kernel,
-        None if points is None else np.asarray(points, dtype=np.float64),
-        by_column(communities, data.names, data.X.shape[1], "communities"), screen, test_size,
+        data, _named(methods), reference, _plain(size), similarity, kernel, _places(points, data.X.shape[1]),
+        by_column(communities, data.names, data.X.shape[1], "communities"), _plain(screen), _plain(test_size),
         _seed(random_state, store),
     )  # fmt: skip
     _check(study, repeats)
     with Store(store, study.call()) as kept:
         tasks = _tasks_left(study, repeats, kept.results())
-        results = collect(run_repeat, study, tasks, kept, Running(n_jobs, progress))
+        work = Work(run_repeat, partial(_died, study), partial(_by_method, study, kept))
+        results = collect(work, study, tasks, kept, Running(n_jobs, progress))
     found = comparison_of(study, repeats, results)
     for message in found.messages():
         warnings.warn(message, stacklevel=2)
@@ -102,7 +104,7 @@ def compare(
 
 
 def _named(methods: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
-    if isinstance(methods, str) or not methods:
+    if isinstance(methods, str) or not isinstance(methods, Iterable) or not methods:
         raise ValueError(
             f'methods must be a list of names such as ["variegate", "lasso"], or a dict; got {methods!r}.'
         )
@@ -112,6 +114,23 @@ def _named(methods: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
             raise ValueError(f"methods without a name need a dict {{name: method}}, got {name!r} in a list.")
         as_method(method)
     return named
+
+
+def _plain(given: Any) -> Any:
+    """A number of numpy's as one of Python's, which a store can hold."""
+    return given.item() if isinstance(given, np.generic) else given
+
+
+def _places(points: Any, n_columns: int) -> Any:
+    if points is None:
+        return None
+    found = np.asarray(points)
+    if found.dtype.kind not in "fiu" or found.ndim != 2 or len(found) != n_columns or not np.isfinite(found).all():
+        raise ValueError(
+            f"points must be finite numbers of shape ({n_columns}, p), a row for each column of X, "
+            f"got {found.dtype} of shape {found.shape}."
+        )
+    return found.astype(np.float64)
 
 
 def _seed(random_state: Any, store: Any) -> int:
@@ -144,8 +163,9 @@ def _check(study: Study, repeats: int) -> None:
             f"size=None takes the size of the reference, but {study.reference!r} is not among the methods, or cannot "
             "choose a size by itself: give a size, or name another reference."
         )
-    if study.points is not None and len(study.points) != M:
-        raise ValueError(f"points must have a row for each of the {M} columns of X, got {len(study.points)}.")
+    if study.reference != "variegate" and study.reference not in study.methods:
+        raise ValueError(f"reference must be one of {', '.join(study.methods)}, got {study.reference!r}.")
+    _check_similarity(study)
     if hasattr(study.kernel, "block") and len(study.kernel.diagonal()) != M:
         raise ValueError(f"kernel must be of the {M} columns of X, got one of {len(study.kernel.diagonal())} items.")
     N = len(study.data.y)
@@ -154,27 +174,43 @@ def _check(study: Study, repeats: int) -> None:
         raise ValueError(
             f"test_size must be a share between 0 and 1, or a number of rows below {N}; got {study.test_size!r}."
         )
-    _check_split(study.data, share)
+    _check_split(study.data, min(share, 1 - share), study.test_size)
 
 
-def _check_split(data: Data, test_size: float) -> None:
-    """Each class, or at least two rows of a regression, must be in both parts."""
+def _check_similarity(study: Study) -> None:
+    """What is given for all columns must fit them; with screening only those left must be known."""
+    columns = np.arange(study.data.X.shape[1])
+    for name in ("similarity", "kernel"):
+        given = getattr(study, name)
+        if callable(given) or hasattr(given, "block") or study.screen is not None:
+            continue
+        if not (isinstance(given, str) and given == "columns"):
+            try:
+                study.features(given, study.data.X, columns)
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from error
+
+
+def _check_split(data: Data, smaller: float, test_size: Any) -> None:
+    """Each class, or two rows of a regression, must be in both parts; `smaller` is the share of the smaller one."""
     if data.task == "regression":
-        smallest, what = len(data.y), "rows"
-    else:
-        counts = np.bincount(data.y)
-        smallest, what = int(counts.min()), f"rows of class {data.classes[counts.argmin()]!r}"
-    if smallest * min(test_size, 1 - test_size) < (2 if data.task == "regression" else 1):
+        if len(data.y) * smaller < 2:
+            raise ValueError(
+                f"Both parts need two rows or more: test_size={test_size} of {len(data.y)} rows does not do."
+            )
+        return
+    counts = np.bincount(data.y)
+    if counts.min() * smaller < 1:
         raise ValueError(
-            f"{smallest} {what} are too few for test_size={test_size}: both parts need some. Leave that class out, or "
-            "change test_size."
+            f"{counts.min()} rows of class {data.classes[counts.argmin()]!r} are too few for test_size={test_size}: "
+            "both parts need some. Leave that class out, or change test_size."
         )
 
 
-def _tasks_left(study: Study, repeats: int, results: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+def _tasks_left(study: Study, repeats: int, results: Mapping[str, Any]) -> list[Task]:
     """For each repeat what is not done yet, the reference first, and the size if it is known."""
     names = sorted(study.methods, key=lambda name: name != study.reference)
-    tasks: list[tuple[Any, ...]] = []
+    tasks: list[Task] = []
     for repeat in range(repeats):
         done = {n: results.get(task_key(study, repeat, n), {"error": "not run"}) for n in names}
         left = [name for name in names if done[name]["error"] is not None]
@@ -184,3 +220,17 @@ def _tasks_left(study: Study, repeats: int, results: Mapping[str, Any]) -> list[
         if left:
             tasks.append((repeat, left, size))
     return tasks
+
+
+def _by_method(study: Study, kept: Store, task: Task) -> Iterator[Task]:
+    """A repeat method by method; the others wait for the size of the reference."""
+    repeat, names, size = task
+    for name in names:
+        if size is None and name != study.reference:
+            size = len(kept.results()[task_key(study, repeat, study.reference)]["positions"]) or None
+        yield repeat, [name], size
+
+
+def _died(study: Study, task: Task, error: str) -> dict[str, Any]:
+    repeat, names, _ = task
+    return {task_key(study, repeat, name): failure(error) for name in names}

@@ -1,16 +1,29 @@
-"""Tasks on however many processes or machines joblib reaches; results as they come."""
+"""Tasks to workers, results to the store as they come; what dies is tried alone."""
 
-import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
-
-from joblib import Parallel, delayed
-from threadpoolctl import threadpool_limits
 
 from .bar import ProgressBar
 from .store import Store
+from .workers import Died, Run, Task, Workers, workers_with
 
-TRIES = 3  # times in a row that workers may die before any task is done
+
+def _itself(task: Task) -> Iterable[Task]:
+    return (task,)
+
+
+class Work(NamedTuple):
+    """What is done with each task; none of the three raises.
+
+    run : run(shared, *task), its results by key
+    died : results that say of a task that its worker died, also when it ran alone
+    pieces : the smaller tasks that a task consists of, drawn one by one as each is done
+    """
+
+    run: Run
+    died: Callable[[Task, str], Mapping[str, Any]]
+    pieces: Callable[[Task], Iterable[Task]] = _itself
 
 
 class Running(NamedTuple):
@@ -20,59 +33,38 @@ class Running(NamedTuple):
     progress: bool
 
 
-class WorkersLost(RuntimeError):
-    """Workers kept dying.
+def collect(work: Work, shared: Any, tasks: Sequence[Task], store: Store, options: Running) -> dict[str, Any]:
+    """Run tasks, keep each one's results as it is done, and return all results in the store, older ones too.
 
-    >>> issubclass(WorkersLost, RuntimeError)
-    True
+    Tasks whose worker died come again at the end, piece by piece and one at a time: so it is known which of them kills
+    its worker, and one that ran out of memory in company has it all.
     """
-
-
-def run_tasks(
-    work: Callable[..., Any], shared: Any, tasks: Sequence[tuple[Any, ...]], n_jobs: int | None = None
-) -> Iterator[Any]:
-    """Yield work(shared, *task) for each task, in the order in which they are done.
-
-    `work` must not raise: what goes wrong in a task is part of its result. So an error here means that a worker died
-    or could not be reached, and what is left is handed out again. `shared` is one argument, so that joblib sends it
-    once: as a memory map to processes, scattered to the workers of a Dask cluster.
-    """
-    left = dict(enumerate(tasks))
-    tries = 0
-    while left:
-        calls = [delayed(_numbered)(work, shared, i, task) for i, task in left.items()]
-        try:
-            for i, result in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(calls):
-                del left[i]
-                tries = 0
-                yield result
-        except Exception as error:
-            tries += 1
-            if tries == TRIES:
-                raise WorkersLost(
-                    f"Workers failed {TRIES} times in a row with {len(left)} of {len(tasks)} tasks left "
-                    f"({type(error).__name__}: {error}). If they ran out of memory, use fewer of them (n_jobs). "
-                    "What is done is in the store, if one was given: the same call continues there."
-                ) from error
-            shared = copy.copy(shared)  # a new object is sent anew: its copies may have died with the workers
-
-
-def _numbered(work: Callable[..., Any], shared: Any, number: int, task: tuple[Any, ...]) -> tuple[int, Any]:
-    # one thread, as sums of another order differ in their last digits: the number of workers must not change a result
-    with threadpool_limits(1):
-        return number, work(shared, *task)
-
-
-def collect(
-    work: Callable[..., Mapping[str, Any]],
-    shared: Any,
-    tasks: Sequence[tuple[Any, ...]],
-    store: Store,
-    options: Running,
-) -> dict[str, Any]:
-    """Run tasks, keep each one's results as it is done, and return all results in the store, older ones too."""
+    if not tasks:
+        return store.results()
+    workers = workers_with(shared, options.n_jobs)
+    suspects: list[Task] = []
     with ProgressBar(len(tasks), options.progress) as bar:
-        for results in run_tasks(work, shared, tasks, options.n_jobs):
-            store.add(results)
+        for task, found in workers.results(work.run, tasks):
+            if isinstance(found, Died):
+                suspects.append(task)
+                continue
+            store.add(found)
             bar.advance()
+        for task in suspects:
+            for piece in work.pieces(task):
+                store.add(_alone(work, piece, workers))
+            bar.advance()
+    if suspects:
+        warnings.warn(
+            f"Workers died: {len(suspects)} of {len(tasks)} tasks had to be run again, one at a time. If memory ran "
+            "out, use fewer workers.",
+            stacklevel=3,
+        )
     return store.results()
+
+
+def _alone(work: Work, task: Task, workers: Workers) -> Mapping[str, Any]:
+    ((_, found),) = workers.results(work.run, [task])
+    if not isinstance(found, Died):
+        return found  # type: ignore[no-any-return]
+    return work.died(task, f"{found.error}\nIt killed its worker, also when it ran alone.")

@@ -36,8 +36,12 @@ def read_data(X: Any, y: Any, task: str | None) -> Data:
     outcome = column_or_1d(np.asarray(y))
     if len(outcome) != len(table):
         raise ValueError(f"y must have an entry for each of the {len(table)} rows of X, got {len(outcome)}.")
+    if outcome.dtype.kind == "O":  # numbers may come as objects
+        outcome = np.asarray(pd.Series(outcome).infer_objects())
     if missing := int(pd.isna(outcome).sum()):
         raise ValueError(f"y must have no missing values, got {missing}; drop those rows of X and y.")
+    if outcome.dtype.kind == "f" and not np.isfinite(outcome).all():
+        raise ValueError("y must be finite, got infinity; drop those rows of X and y.")
     task = task_of(outcome) if task is None else task
     if task not in get_args(Task):
         raise ValueError(f'task must be "regression", "classification" or None, got {task!r}.')

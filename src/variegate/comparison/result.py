@@ -76,6 +76,8 @@ class Comparison:
         """
         if test not in TESTS:
             raise ValueError(f"test must be one of {', '.join(TESTS)}, got {test!r}.")
+        if self.table.empty:
+            raise ValueError("Every method failed in every repeat: there is nothing to summarise. See .failures.")
         found = [self._statistics(metric, test) for metric in self.table["metric"].unique()]
         return pd.concat(found, ignore_index=True)
 

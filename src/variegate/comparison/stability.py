@@ -14,10 +14,11 @@ from sklearn.utils import resample
 
 from .. import __version__, metrics, plots
 from ..estimators.parameters import is_whole
-from .engine import Running, collect
+from .engine import Running, Work, collect
 from .inputs import Data, described, read_data
 from .store import Store
 from .trial import Result
+from .workers import Task
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,10 +76,6 @@ class Bootstraps:
     estimator: Any
     seed: int
 
-    def __sizeof__(self) -> int:
-        """Bytes with the table, by which Dask tells what is worth scattering."""
-        return 1000 + int(self.data.X.nbytes)
-
 
 def stability_selection(
     estimator: Any,
@@ -127,7 +124,7 @@ def stability_selection(
     with Store(store, call) as kept:
         done = kept.results()
         left = [(b,) for b in range(n_bootstraps) if done.get(str(b), {"error": "not run"})["error"] is not None]
-        results = collect(run_bootstrap, shared, left, kept, Running(n_jobs, progress))
+        results = collect(Work(run_bootstrap, _died), shared, left, kept, Running(n_jobs, progress))
     return _stability_of(data, [results[str(b)] for b in range(n_bootstraps)])
 
 
@@ -151,6 +148,10 @@ def run_bootstrap(shared: Bootstraps, number: int) -> dict[str, Result]:
         except Exception:
             return {str(number): {"error": traceback.format_exc().strip()}}
     return {str(number): {"positions": S.tolist(), "inclusion": None if p is None else p.tolist(), "error": None}}
+
+
+def _died(task: Task, error: str) -> dict[str, Result]:
+    return {str(task[0]): {"error": error}}
 
 
 def _stability_of(data: Data, results: list[Result]) -> StabilitySelection:

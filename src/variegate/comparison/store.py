@@ -51,6 +51,9 @@ class Store:
         mine = {name: json.dumps(value, sort_keys=True) for name, value in call.items()}
         theirs = dict(self._db.execute("SELECT name, value FROM variegate_call"))
         if not theirs:
+            self._db.execute("BEGIN IMMEDIATE")  # another process may be about to do the same
+            theirs = dict(self._db.execute("SELECT name, value FROM variegate_call"))
+        if not theirs:
             self._db.executemany("INSERT INTO variegate_call VALUES (?, ?)", list(mine.items()))
         elif differ := sorted(name for name in mine.keys() | theirs if mine.get(name) != theirs.get(name)):
             what = "; ".join(f"{name}: {theirs.get(name)} there, {mine.get(name)} here" for name in differ)
@@ -69,9 +72,15 @@ class Store:
 
     def add(self, results: Mapping[str, Any]) -> None:
         """Write results, all or none of them; of a task that is there already the new one counts."""
-        with self._db:
-            rows = [(task, json.dumps(result)) for task, result in results.items()]
-            self._db.executemany("INSERT OR REPLACE INTO results VALUES (?, ?)", rows)
+        rows = [(task, json.dumps(result)) for task, result in results.items()]
+        try:
+            with self._db:
+                self._db.executemany("INSERT OR REPLACE INTO results VALUES (?, ?)", rows)
+        except sqlite3.Error as error:
+            raise StoreError(
+                f"store {self.name} cannot be written ({error}). What it holds is safe: where the disk has room, and "
+                "the file may be written, the same call continues there."
+            ) from error
 
     def __enter__(self) -> Self:
         return self

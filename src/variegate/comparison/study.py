@@ -45,11 +45,6 @@ class Study:
     test_size: float
     seed: int
 
-    def __sizeof__(self) -> int:
-        """Bytes with the arrays, by which Dask tells what is worth scattering."""
-        arrays = (self.data.X, self.similarity, self.kernel, self.points)
-        return 1000 + sum(getattr(array, "nbytes", 0) for array in arrays)
-
     def call(self) -> dict[str, Any]:
         """What a store must have been written for; neither repeats nor other methods, so that both can be added."""
         about = {name: described(getattr(self, name)) for name in ("similarity", "kernel", "points", "communities")}
@@ -79,8 +74,8 @@ class Study:
         X, y = self.data.X[train], self.data.y[train]
         kept = self._screened(X, y)
         chosen = X if len(kept) == X.shape[1] else np.ascontiguousarray(X[:, kept])
-        phi = self._features(self.similarity, chosen, kept)
-        judged = None if self._has_blocks else self._features(self.kernel, chosen, kept)
+        phi = self.features(self.similarity, chosen, kept)
+        judged = None if self._has_blocks else self.features(self.kernel, chosen, kept)
         if judged is None and not isinstance(self.similarity, str):
             judged = phi
         return Part(train, test, kept, Problem(chosen, y, self.data.task, phi), judged)
@@ -96,7 +91,8 @@ class Study:
             return np.arange(X.shape[1])
         return screen(X, y, self.screen) if self.data.task == "regression" else screen_classes(X, y, self.screen)
 
-    def _features(self, given: Any, X: NDArray[Any], kept: IntArray) -> NDArray[Any] | None:
+    def features(self, given: Any, X: NDArray[Any], kept: IntArray) -> NDArray[Any] | None:
+        """Similarity features of the columns kept (m, d), from what was given; X (n, m) holds those columns."""
         if given is None:
             return None
         mask = np.zeros(self.data.X.shape[1], dtype=bool)

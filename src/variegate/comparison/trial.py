@@ -67,10 +67,13 @@ def attempt(study: Study, part: Part, name: str, repeat: int, size: int | None) 
 
 def choose(method: Any, part: Part, size: int | None, rng: np.random.Generator) -> tuple[IntArray, int | None]:
     """The set a method chooses, and the size that was its own choice; instead of no feature the best one is taken."""
-    S = select(method, part.problem, size, rng)
+    problem = part.problem
+    if not isinstance(method, str):  # somebody else's: what it writes into the table must not reach the others
+        problem = problem._replace(X=problem.X.copy(), y=problem.y.copy())
+    S = select(method, problem, size, rng)
     if size is not None:
         return S, None
-    return (S, len(S)) if len(S) else (select(method, part.problem, 1, rng), 0)
+    return (S, len(S)) if len(S) else (select(method, problem, 1, rng), 0)
 
 
 def failure(error: str) -> Result:

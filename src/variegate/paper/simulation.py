@@ -16,7 +16,7 @@ import pandas as pd
 
 from .. import metrics, plots
 from ..comparison.engine import Running as Engine
-from ..comparison.engine import collect
+from ..comparison.engine import Work, collect
 from ..comparison.store import Store
 from .designs import DESIGNS, DRAWN, PAIRS
 from .methods import COLOURS, MARKERS, OURS
@@ -65,10 +65,11 @@ def run(settings: Settings, data: Any, out: Path, running: Running) -> None:
     # more data sets and more levels may be added to a store; all else must be the same
     fixed = {name: value for name, value in asdict(settings).items() if name not in ("datasets", *DESIGNS)}
     call = {"kind": "simulation", "seed": running.seed, **fixed}
+    work = Work(run_task, _died)
     with Store(out / "datasets.sqlite", call) as store:
         known = store.results()
         left = [task for task in tasks if known.get(_key(*task), {"error": ""})["error"] is not None]
-        found = collect(run_task, (settings, running.seed), left, store, Engine(running.n_jobs, running.verbose))
+        found = collect(work, (settings, running.seed), left, store, Engine(running.n_jobs, running.verbose))
     results = {task: found[_key(*task)] for task in tasks}
     if failed := [result["error"] for result in results.values() if result["error"] is not None]:
         raise ValueError(f"{len(failed)} of {len(tasks)} simulations failed, the first with:\n{failed[0]}")
@@ -88,7 +89,11 @@ def run_task(shared: tuple[Settings, int], design: str, level: float, number: in
     try:
         return {key: {"rows": DESIGNS[design](settings, level, rng), "error": None}}
     except Exception:
-        return {key: {"rows": {}, "error": traceback.format_exc().strip()}}
+        return _died((design, level, number), traceback.format_exc().strip())
+
+
+def _died(task: tuple[Any, ...], error: str) -> dict[str, Any]:
+    return {_key(*task): {"rows": {}, "error": error}}
 
 
 def _key(design: str, level: float, number: int) -> str:
