@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .data.errors import did_you_mean
 from .dpp.sets import IntArray, as_index_set
 
 
@@ -28,7 +29,8 @@ def find_positions(given: Any, names: npt.NDArray[Any] | None, n_features: int, 
 def _position(label: Any, names: npt.NDArray[Any], what: str) -> int:
     found = np.flatnonzero(np.asarray(names) == label)
     if len(found) == 0:
-        raise ValueError(f"{what}: there is no feature called {label!r} among the {len(names)} columns.")
+        close = did_you_mean(str(label), names)
+        raise ValueError(f"{what}: there is no feature called {label!r} among the {len(names)} columns{close or '.'}")
     if len(found) > 1:
         raise ValueError(f"{what}: columns {found[:5].tolist()} are all called {label!r}. Say which by its position.")
     return int(found[0])

@@ -1,8 +1,5 @@
 """A small table, and the command run in this process."""
 
-import sys
-import types
-from importlib.util import find_spec
 from typing import NamedTuple
 
 import pytest
@@ -31,20 +28,6 @@ def run(capsys):
         return Ran(code, found.out, found.err)
 
     return call
-
-
-@pytest.fixture(autouse=True)
-def _page(monkeypatch):
-    """Until the page is there, a page that says what it was given."""
-    if find_spec("variegate.report") is None:
-        stub = types.ModuleType("variegate.report")
-
-        def write_report(path, model, *, about=None, comparison=None):
-            columns = None if comparison is None else list(comparison)
-            path.write_text(f"<html>{about and sorted(about)} {columns}</html>")
-
-        stub.write_report = write_report
-        monkeypatch.setitem(sys.modules, "variegate.report", stub)
 
 
 @pytest.fixture

@@ -5,8 +5,6 @@ import json
 import re
 import subprocess
 import sys
-import types
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -120,6 +118,32 @@ def test_categories_of_new_samples(run, folder):
     assert "never seen the category 'site=east'" in ran.last_line
 
 
+def test_numbers_that_are_categories_are_read_as_in_training(run, folder):
+    frame = data().drop(columns="kind")
+    frame["grade"] = [1, 2, 3] * 20
+    frame["y"] += 3 * (frame["grade"] == 3)
+    frame.to_csv("grades.csv", index=False)
+    command = ("select", "grades.csv", "--outcome", "y", "--categorical", "grade", *QUICK, "--out", "found")
+    assert run(*command).code == 0
+    ran = run("predict", "found/model.vg", "grades.csv")
+    assert ran.code == 0, ran.err
+    assert ran.out == run("predict", "found/model.vg", "grades.csv", "--categorical", "grade").out
+
+
+def test_words_where_the_model_knows_numbers(run, fitted):
+    data().assign(a=["low", "high"] * 30).to_csv("words.csv", index=False)
+    ran = run("predict", "found/model.vg", "words.csv")
+    assert (ran.code, ran.out) == (1, "")
+    assert "the column 'a' was numbers when the model was fitted, but holds words here" in ran.last_line
+
+
+def test_a_column_that_is_spelt_otherwise(run, fitted):
+    data().rename(columns={"a": "A"}).to_csv("other.csv", index=False)
+    ran = run("predict", "found/model.vg", "other.csv")
+    assert ran.code == 1
+    assert ran.last_line.endswith("for instance 'a'; did you mean 'A'?")
+
+
 def test_predictions_into_a_file(run, fitted):
     ran = run("predict", "found/model.vg", "data.csv", "--out", "p.csv")
     assert (ran.code, ran.out) == (0, "")
@@ -142,6 +166,25 @@ def test_the_page_again(run, fitted, folder):
     ran = run("report", "found/model.vg", "--out", "page.html")
     assert ran.code == 1
     assert "run.json: not readable" in ran.last_line
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("run.json", "[1]", "found/run.json: not the record of a run"),
+        ("run.json", '{"data": 3}', "found/run.json: not the record of a run"),
+        ("comparison.csv", "", "found/comparison.csv: not readable"),
+        ("comparison.csv", "a,b\n1,2\n", "found/comparison.csv: not the scores of a comparison"),
+        ("comparison.csv", "repeat,method,metric,value\n0,omp,R2,high\n", "found/comparison.csv: not readable"),
+    ],
+)
+def test_strange_files_beside_the_model(run, fitted, folder, name, text, said):
+    (folder / "found" / name).write_text(text)
+    ran = run("report", "found/model.vg", "--out", "page.html")
+    assert ran.code == 1
+    assert said in ran.last_line
+    assert ran.last_line.endswith("move it away to write the page without it")
+    assert not (folder / "page.html").exists()
 
 
 def test_methods_side_by_side(run, folder):
@@ -168,14 +211,7 @@ def test_where_every_method_fails(run, folder):
 
 def test_experiments(run, monkeypatch):
     called = {}
-    if find_spec("variegate.paper") is None:
-        stub = types.ModuleType("variegate.paper")
-        stub.EXPERIMENTS = {"toy": types.SimpleNamespace(title="Figure 1")}
-        monkeypatch.setitem(sys.modules, "variegate.paper", stub)
-    paper = (
-        __import__("variegate.paper").paper if "variegate.paper" not in sys.modules else sys.modules["variegate.paper"]
-    )
-    monkeypatch.setattr(paper, "run_experiment", lambda name, **how: called.update(name=name, **how), raising=False)
+    monkeypatch.setattr("variegate.paper.run_experiment", lambda name, **how: called.update(name=name, **how))
     assert "toy\t" in run("paper").out
     wrong = run("paper", "tov")
     assert wrong.code == 2
@@ -296,6 +332,7 @@ def test_python_s_arguments_are_told_as_options():
     assert as_options('say which with task="classification"') == "say which with --task classification"
     assert as_options("give id_column= or use the same") == "give --id-column or use the same"
     assert as_options("a == b and size==3") == "a == b and size==3"
+    assert as_options("test_size must be None or a share") == "--test-size must be a share"
 
 
 def test_warnings_are_told_once(capsys):
@@ -310,7 +347,7 @@ def test_warnings_are_told_once(capsys):
 
 
 def test_tables_on_a_terminal_show_names_as_they_are(capsys, monkeypatch):
-    monkeypatch.setattr("variegate.cli.show.is_terminal", lambda stream=None: True)
+    monkeypatch.setattr("variegate.cli.show.is_terminal", lambda stream: True)
     monkeypatch.setenv("COLUMNS", "100")
     show_table(pd.DataFrame({"feature": ["[bold]x[/bold]", "y"], "p": [0.123456, 1.0]}), "two")
     out = capsys.readouterr().out
@@ -334,8 +371,12 @@ def test_demo_names_the_page_and_the_copies(run, folder, monkeypatch):
     monkeypatch.setattr("variegate.cli.demo.write_table", small)
     monkeypatch.setattr("variegate.cli.demo.SIZE", 3)
     monkeypatch.setattr("variegate.cli.demo.find_spec", lambda name: None)
-    ran = run("demo", "-q")
-    assert (ran.code, ran.err) == (0, "")
+    ran = run("demo")
+    assert ran.code == 0
+    assert "variegate: reading variegate-demo/breast_cancer.csv\n" in ran.err
+    assert ".variegate-demo." not in ran.err  # the folder that it is made in
+    notes = json.loads((folder / "variegate-demo/run.json").read_text())["data"]["notes"]
+    assert notes[0] == "read 80 samples and 8 features from variegate-demo/breast_cancer.csv"
     assert "4 pairs of them correlate above 0.9" in ran.out
     assert "variegate: none" in ran.out
     assert ran.out.splitlines()[-1] == f"Open this page in a browser: {folder / 'variegate-demo/report.html'}"

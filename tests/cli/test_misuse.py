@@ -22,6 +22,7 @@ TABLES = {
     "text.csv": lambda: data().assign(c=["oops" if i == 9 else i for i in range(60)]),
     "hole.csv": lambda: data().assign(c=[None, *range(59)]),
     "same.csv": lambda: data().assign(y=1.0),
+    "names.csv": lambda: data().assign(c=[f"name {i}" for i in range(60)]),
 }
 TEXTS = {
     "edges.csv": "TP53,MDM2\nMDM2,ATM\n",
@@ -30,6 +31,12 @@ TEXTS = {
     "wrong.toml": 'outcome = "y"\nscren = 3\n',
     "broken.toml": "outcome = \n",
     "list.json": "[1]",
+    "table.toml": 'outcome = "y"\n[size]\nk = 3\n',
+    "number.toml": 'outcome = "y"\nselect = 3\n',
+    "broad.toml": 'outcome = "y"\nsize = 2.5\n',
+    "several.toml": 'outcome = ["y"]\n',
+    "truth.toml": 'outcome = "y"\nseed = true\n',
+    "flag.toml": 'outcome = "y"\noverwrite = "perhaps"\n',
     "bytes.csv": "".join(map(chr, range(256))) * 20,
     "empty.csv": "",
     "a_file": "in the way",
@@ -64,9 +71,23 @@ MISUSE = [
     (("select", "data.csv", "--config", "wrong.toml"), 2, "no option 'scren'; did you mean 'screen'?"),
     (("select", "data.csv", "--config", "broken.toml"), 2, "broken.toml: not readable as TOML"),
     (("select", "data.csv", "--config", "list.json"), 2, "list.json: expected options"),
+    (("select", "data.csv", "--config", "table.toml"), 2, "table.toml: size: expected one word or number"),
+    (("select", "data.csv", "--config", "number.toml"), 2, "number.toml: there is no option 'select'"),
+    (("select", "data.csv", "--config", "broad.toml"), 2, "'2.5' is not a valid integer"),
+    (("select", "data.csv", "--config", "several.toml"), 2, "several.toml: outcome: expected one word or number"),
+    (("select", "data.csv", "--config", "truth.toml"), 2, "truth.toml: seed: expected one word or number, got True"),
+    (("select", "data.csv", "--config", "flag.toml"), 2, "flag.toml: overwrite: expected true or false"),
+    (("select", "data.csv", *Y, "--size", "1e9"), 2, "'1e9' is not a valid integer. "),
+    (("select", "data.csv", *Y, "--expected-size", "nan"), 2, "'nan' is not a finite number"),
+    (("select", "data.csv", *Y, "--seed", "4294967296"), 2, "--seed"),
+    (("select", "data.csv", *Y, "--jobs", "0"), 2, "--jobs"),
+    (("select", "data.csv", *Y, "--compare", ","), 2, "expected names separated by commas"),
     # reading, fitting or writing failed: 1
-    (("select", "data.csv", "--outcome", "Y"), 1, "expected an outcome column 'Y', found ['y']"),
-    (("select", "data.csv", "--outcome", "y", *QUICK, "--exclude", "zz"), 1, "'zz'"),
+    (("select", "data.csv", "--outcome", "Y"), 1, "expected an outcome column 'Y', found"),
+    (("select", "data.csv", "--outcome", "knid"), 1, "; did you mean 'kind'?"),
+    (("select", "data.csv", "--outcome", "y", *QUICK, "--exclude", "smple"), 1, "; did you mean 'sample'?"),
+    (("select", "data.csv", *Y, "--outcome-table", "data.csv"), 1, "leave it out by --exclude y"),
+    (("select", "names.csv", *Y), 1, "leave it out by --exclude c, or say --id-column c or --categorical c"),
     (("select", "data.csv", "--outcome", "kind", "--task", "regression"), 1, "a regression needs numbers"),
     (("select", "data.csv", *Y, "--task", "classification"), 1, "hardly classes; use --task regression"),
     (("select", "data.csv", "--outcome", "kind", "--exclude", "y", "--classes", "ill,dead"), 1, "no class 'dead'"),
@@ -179,6 +200,15 @@ def test_a_reader_that_goes_away_is_no_crash(folder):
         process.stdout.close()
         assert "Traceback" not in process.stderr.read()
     assert process.returncode in (0, 1)
+
+
+def test_streams_that_are_closed(folder):
+    """As a daemon starts it: no streams at all."""
+    code = "import sys; from variegate.cli import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", code, *SELECT]
+    closed = subprocess.run(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", *command], check=False)
+    assert closed.returncode == 0
+    assert (folder / "variegate-out/report.html").is_file()
 
 
 def test_bugs_are_called_bugs(run, folder, monkeypatch):

@@ -2,6 +2,9 @@
 
 import io
 import json
+import os
+import threading
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -85,6 +88,29 @@ def test_repeating_on_other_data_is_said(run, folder):
     assert "the data differ" in json.loads((folder / "two/run.json").read_text())["warnings"][0]
 
 
+def test_repeating_with_another_network_is_said(run, folder):
+    (folder / "edges.csv").write_text("a,b\nb,c\nc,d\nd,e\ne,f\n")
+    assert run(*SELECT, "--network", "edges.csv", "--out", "one").code == 0
+    same = run("select", "--config", "one/run.json", "--out", "two")
+    assert "differ" not in same.err
+    (folder / "edges.csv").write_text("a,c\nb,c\nc,d\nd,e\ne,f\n")
+    again = run("select", "--config", "one/run.json", "--out", "three")
+    assert again.code == 0
+    assert "warning: --network differs from" in again.err
+    assert "edges.csv has changed" in json.loads((folder / "three/run.json").read_text())["warnings"][0]
+
+
+def test_a_pipe_has_no_fingerprint(run, folder):
+    os.mkfifo("pipe")
+    feeder = threading.Thread(target=lambda: Path("pipe").write_bytes(Path("data.csv").read_bytes()))
+    feeder.start()
+    ran = run("select", "pipe", *SELECT[2:], "--out", "found")
+    feeder.join()
+    assert ran.code == 0, ran.err
+    assert "warning: pipe can be read only once: this run cannot be repeated" in ran.err
+    assert json.loads((folder / "found/run.json").read_text())["data"]["hash"] is None
+
+
 def test_json_and_quiet(run, folder):
     ran = run(*SELECT, "--json", "--quiet")
     found = json.loads(ran.out)
@@ -149,7 +175,7 @@ def test_a_second_run_needs_leave_and_touches_only_its_own_files(run, folder):
 def test_on_a_terminal_it_asks(run, folder, monkeypatch, answer, code):
     (folder / "variegate-out").mkdir()
     (folder / "variegate-out/selection.csv").write_text("old")
-    monkeypatch.setattr("variegate.cli.files.is_terminal", lambda stream=None: True)
+    monkeypatch.setattr("variegate.cli.files.is_terminal", lambda stream: True)
     monkeypatch.setattr("click.confirm", lambda *_, **__: answer)
     assert run(*SELECT).code == code
     assert ((folder / "variegate-out/selection.csv").read_text() == "old") is not answer

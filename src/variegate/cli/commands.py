@@ -11,6 +11,8 @@ from .options import (
     METHODS,
     NAMES,
     POSITIVE,
+    SHARE,
+    Number,
     check_compare,
     check_select,
     config_option,
@@ -37,9 +39,7 @@ Examples:
 @similarity_options
 @click.option("--screen", type=POSITIVE, metavar="N", help="First keep the N columns most related to the outcome.")
 @click.option("--size", type=POSITIVE, metavar="K", help="Select the best set of K features. Default: of any size.")
-@click.option(
-    "--expected-size", type=click.FloatRange(min=0, min_open=True), help="Prior mean size. Default: learned."
-)
+@click.option("--expected-size", type=Number(min=0, min_open=True), help="Prior mean size. Default: learned.")
 @click.option("--always-include", type=NAMES, metavar="A,B", help="Columns in every set (age, batch), not counted.")
 @click.option("--compare", type=NAMES, metavar="M,M", help="Methods to compare accuracy with, such as lasso,omp.")
 @click.option("--repeats", type=POSITIVE, default=5, show_default=True, help="Splits of that comparison.")
@@ -66,9 +66,7 @@ def select(**options: Any) -> None:
 @click.argument("model", type=FILE)
 @click.argument("table", type=FILE)
 @table_options
-@click.option(
-    "--level", type=click.FloatRange(0, 1, True, True), default=0.95, show_default=True, help="Of intervals."
-)
+@click.option("--level", type=SHARE, default=0.95, show_default=True, help="Of intervals.")
 @click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Write the CSV here, not to stdout.")
 @click.option("--overwrite", is_flag=True, help="Replace FILE if it is there.")
 @output_options
@@ -107,7 +105,7 @@ def report(**options: Any) -> None:
 @click.option("--screen", type=POSITIVE, metavar="N", help="First keep N columns, by the training part of each split.")
 @click.option("--size", type=POSITIVE, metavar="K", help="Features that each method chooses.")
 @click.option("--repeats", type=POSITIVE, default=20, show_default=True, help="Splits into training and test part.")
-@click.option("--test-size", type=click.FloatRange(0, 1, True, True), default=0.2, show_default=True)
+@click.option("--test-size", type=SHARE, default=0.2, show_default=True)
 @click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Also write all scores there, as CSV.")
 @click.option("--overwrite", is_flag=True, help="Replace FILE if it is there.")
 @run_options

@@ -11,7 +11,7 @@ import click
 from ..comparison import Comparison, compare
 from .files import new_file
 from .inputs import read_input, read_similarity
-from .messages import Failure, heard_warnings, is_terminal, say
+from .messages import Failure, heard_warnings, is_watched, say
 from .record import as_json
 from .show import comparison_summary, show_table
 
@@ -38,7 +38,7 @@ def run_compare(options: Mapping[str, Any]) -> Comparison:
             reference=methods[0],
             random_state=options["seed"],
             n_jobs=options["jobs"],
-            progress=is_terminal() and not quiet,
+            progress=is_watched(quiet),
         )
     if found.table.empty:
         raise Failure(f"every method failed: {found.failures['error'].iloc[0].splitlines()[-1]}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -38,7 +39,7 @@ def run_demo(options: Mapping[str, Any]) -> None:
         with writing(out):
             write_table(folder / TABLE)
         with select.make_context("select", [str(folder / TABLE), *command]) as ctx:
-            answer = find_answer({**ctx.params, "out": str(out), "quiet": quiet}, clock)
+            answer = find_answer({**ctx.params, "out": str(out), "quiet": quiet}, clock, str(out / TABLE))
         _as_if_in_place(answer, out, command)
         with writing(out):
             write_answer(folder, answer, clock)
@@ -52,10 +53,7 @@ def _as_if_in_place(answer: Answer, out: Path, command: list[str]) -> None:
     about, path = answer.about, str(out / TABLE)
     about["inputs"] = {path: about["data"]["hash"]}
     about["settings"]["table"] = about["data"]["path"] = path
-    about["data"]["notes"][0] = (
-        f"read {about['data']['rows']} samples and {about['data']['columns']} features from {path}"
-    )
-    about["command"] = " ".join(["variegate select", path, *command])
+    about["command"] = shlex.join(["variegate", "select", path, *command])
 
 
 def write_table(path: Path) -> None:

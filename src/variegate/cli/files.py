@@ -89,15 +89,17 @@ def _allowed(what: str, overwrite: bool) -> None:
     """Ask where somebody can answer."""
     if overwrite:
         return
-    if is_terminal() and is_terminal(sys.stdin):
+    if is_terminal(sys.stderr) and is_terminal(sys.stdin):
         if not click.confirm(f"{what}. Replace the results in it?", err=True):
             raise Failure("left as it was; nothing was written")
         return
     raise click.UsageError(f"{what}: give --overwrite to replace the results in it, or another --out")
 
 
-def fingerprint(path: str | Path) -> str:
-    """SHA-256 of a file's bytes, as "sha256:…"."""
+def fingerprint(path: str | Path) -> str | None:
+    """SHA-256 of a file's bytes, as "sha256:…"; None of a pipe, which can be read only once."""
+    if not Path(path).is_file():
+        return None
     digest = hashlib.sha256()
     with open(path, "rb") as file:
         while block := file.read(1 << 20):

@@ -30,8 +30,8 @@ class Input:
     notes: tuple[str, ...]
 
 
-def read_input(options: Mapping[str, Any]) -> Input:
-    """Read the table that the options name."""
+def read_input(options: Mapping[str, Any], told: str | None = None) -> Input:
+    """Read the table that the options name; `told` is what notes call it, if not by its path."""
     table = read_table(
         options["table"],
         options["outcome"],
@@ -40,7 +40,7 @@ def read_input(options: Mapping[str, Any]) -> Input:
         drop=options["exclude"] or (),
         **reading_options(options),
     )
-    notes = [f"read {len(table.samples)} samples and {len(table.features)} features from {options['table']}"]
+    notes = [f"read {len(table.samples)} samples and {len(table.features)} features from {told or options['table']}"]
     table, kept = _of_classes(table, options["classes"])
     notes += kept + _happened(table)
     task, why = outcome_task(table.y, str(options["outcome"]), options["task"])

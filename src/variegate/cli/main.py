@@ -45,7 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     previous = _end_tidily_when_told_to()
     try:
         cli.main(args=None if arguments is None else list(arguments), prog_name="variegate", standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # closed by whoever called
+            sys.stdout.flush()
         return OK
     except (KeyboardInterrupt, click.Abort):
         fail("interrupted; nothing was written")

@@ -77,10 +77,11 @@ _ARGUMENTS = {
     "screen": "--screen",
     "size": "--size",
     "n_jobs": "--jobs",
+    "test_size": "--test-size",
 }
 _VALUE = r"""(?P<value>\[?(?:'[^']*'|"[^"]*")\]?)?"""
 _GIVEN = re.compile(rf"\b(?P<name>{'|'.join(_ARGUMENTS)})=(?!=){_VALUE}")
-_NAMED = re.compile(r"\b(?P<name>n_features_to_select|expected_size|always_include|max_iter|outcome_table)\b(?!=)")
+_NAMED = re.compile(rf"\b(?P<name>{'|'.join(name for name in _ARGUMENTS if '_' in name)})\b(?!=)")
 
 
 def as_options(text: str) -> str:
@@ -97,6 +98,7 @@ def as_options(text: str) -> str:
         plain = value[1:-1] if re.fullmatch(r"['\"][\w.-]+['\"]", value) else value
         return f"{_ARGUMENTS[found['name']]} {plain}".rstrip()
 
+    text = text.replace("must be None or ", "must be ")  # no option, no None
     return _NAMED.sub(lambda found: _ARGUMENTS[found["name"]], _GIVEN.sub(given, text))
 
 
@@ -112,7 +114,11 @@ def explained(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}. This is a bug; VARIEGATE_DEBUG=1 shows where it happened"
 
 
-def is_terminal(stream: Any = None) -> bool:
-    """Whether somebody watches."""
-    stream = sys.stderr if stream is None else stream
-    return bool(stream.isatty())
+def is_terminal(stream: Any) -> bool:
+    """Whether somebody watches, or can answer; a stream that was closed is None."""
+    return stream is not None and bool(stream.isatty())
+
+
+def is_watched(quiet: bool) -> bool:
+    """Whether to show progress."""
+    return not quiet and is_terminal(sys.stderr)

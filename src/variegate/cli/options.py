@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -10,8 +11,29 @@ import click
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+
+class Whole(click.IntRange):
+    """Whole numbers in a range; called integers in messages."""
+
+    name = "integer"
+
+
+class Number(click.FloatRange):
+    """Numbers in a range, which nan and infinity are not."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """As click does, but finite."""
+        number = float(super().convert(value, param, ctx))
+        if not isfinite(number):
+            self.fail(f"{value!r} is not a finite number.", param, ctx)
+        return number
+
+
 FILE = click.Path(exists=True, dir_okay=False, readable=True)
-POSITIVE = click.IntRange(min=1)
+POSITIVE = Whole(min=1)
+SHARE = Number(0, 1, min_open=True, max_open=True)
 METHODS = (
     "variegate", "bernoulli_dpp", "dpp_bernoulli", "spike_slab", "omp", "lasso", "elastic_net", "forward_evidence",
     "forward_score", "univariate", "random", "mrmr",
@@ -31,7 +53,10 @@ class Names(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         if isinstance(value, list | tuple):
             return tuple(map(str, value))
         parts = str(value).replace(",,", "\0").split(",")
-        return tuple(part.strip().replace("\0", ",") for part in parts if part.strip())
+        found = tuple(part.strip().replace("\0", ",") for part in parts if part.strip())
+        if not found:
+            self.fail(f"expected names separated by commas, got {value!r}.", param, ctx)
+        return found
 
 
 NAMES = Names()
@@ -57,23 +82,44 @@ def _read_config(ctx: click.Context, param: click.Parameter, value: str | None) 
 
 def config_of(path: Path, ctx: click.Context) -> dict[str, Any]:
     """Options from a TOML file (at its top, or in a table named like the command), or from an earlier run.json."""
-    content = _parsed(path)
-    settings = (
-        content.get("settings") if path.suffix == ".json" else {**content, **content.get(ctx.info_name or "", {})}
-    )
-    if not isinstance(settings, dict):
-        raise click.UsageError(f"{path}: expected the run.json of an earlier run, but it has no settings")
-    known = [str(p.name) for p in ctx.command.params if p.name != "config"]
+    known = {str(p.name): p for p in ctx.command.params if p.name != "config"}
     found = {}
-    for key, option in settings.items():
+    for key, value in _settings(path, ctx.info_name or "").items():
         name = {"json": "as_json"}.get(key, key.replace("-", "_"))
-        if isinstance(option, dict) and key in COMMANDS:  # options of another command
-            continue
         if name not in known:
-            raise click.UsageError(f"{path}: there is no option {key!r}{_close(name, known)}")
-        if option is not None:
-            found[name] = option
+            raise click.UsageError(f"{path}: there is no option {key!r}{_close(key, known)}")
+        if value is not None:
+            found[name] = _as_typed(value, known[name], f"{path}: {key}")
     return found
+
+
+def _settings(path: Path, command: str) -> dict[str, Any]:
+    content = _parsed(path)
+    if path.suffix == ".json":
+        settings = content.get("settings")
+        if not isinstance(settings, dict):
+            raise click.UsageError(f"{path}: expected the run.json of an earlier run, but it has no settings")
+        return settings
+    tables = {key: value for key, value in content.items() if key in COMMANDS and isinstance(value, dict)}
+    return {**{key: value for key, value in content.items() if key not in tables}, **tables.get(command, {})}
+
+
+def _as_typed(value: Any, option: click.Parameter, where: str) -> Any:
+    """A value as it would be typed after the option, so that files are held to the same rules."""
+    if getattr(option, "is_flag", False):
+        if not isinstance(value, bool):
+            raise click.UsageError(f"{where}: expected true or false, got {value!r}")
+        return value
+    plain = [item for item in (value if isinstance(value, list) else [value]) if _is_plain(item)]
+    if isinstance(option.type, Names) and isinstance(value, list) and len(plain) == len(value):
+        return tuple(map(str, plain))
+    if isinstance(value, list) or not plain:
+        raise click.UsageError(f"{where}: expected one word or number, got {value!r}")
+    return str(value)
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 
 def _parsed(path: Path) -> dict[str, Any]:
@@ -91,11 +137,16 @@ def _parsed(path: Path) -> dict[str, Any]:
     return content
 
 
-def _close(name: str, known: list[str]) -> str:
-    from difflib import get_close_matches
+def _close(name: str, known: Iterable[str]) -> str:
+    from ..data.errors import did_you_mean  # with it come numerics, and this is called when all is lost anyway
 
-    close = get_close_matches(name, known, n=1)
-    return f"; did you mean {close[0].replace('_', '-')!r}?" if close else ""
+    return did_you_mean(name, (other.replace("_", "-") for other in known))
+
+
+def _not_zero(ctx: click.Context, param: click.Parameter, value: int | None) -> int | None:
+    if value == 0:
+        raise click.BadParameter("expected a number of processes, or -1 for one on each core, got 0.", ctx, param)
+    return value
 
 
 config_option = click.option(
@@ -133,8 +184,8 @@ similarity_options = together(
     ),
 )  # fmt: skip
 run_options = together(
-    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
-    click.option("--jobs", type=int, help="Processes for comparisons. Default: one; -1: all cores."),
+    click.option("--seed", type=Whole(0, 2**32 - 1), default=0, show_default=True),
+    click.option("--jobs", type=Whole(min=-1), callback=_not_zero, help="Processes for comparisons. -1: all cores."),
 )
 output_options = together(
     click.option("--json", "as_json", is_flag=True, help="The answer on stdout as JSON."),

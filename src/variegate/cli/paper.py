@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
 import click
@@ -13,18 +12,16 @@ from .messages import heard_warnings
 
 def run_paper(options: Mapping[str, Any]) -> None:
     """Run one, or list them."""
-    experiments = import_module("variegate.paper")
+    from .. import paper  # figures: only here
 
     if options["name"] is None:
-        for name, experiment in experiments.EXPERIMENTS.items():
+        for name, experiment in paper.EXPERIMENTS.items():
             click.echo(f"{name}\t{experiment.title}")
         return
-    if options["name"] not in experiments.EXPERIMENTS:
-        raise click.UsageError(
-            f"there is no experiment {options['name']!r}; there are {', '.join(experiments.EXPERIMENTS)}"
-        )
+    if options["name"] not in paper.EXPERIMENTS:
+        raise click.UsageError(f"there is no experiment {options['name']!r}; there are {', '.join(paper.EXPERIMENTS)}")
     with heard_warnings(options["quiet"]):
-        experiments.run_experiment(
+        paper.run_experiment(
             options["name"],
             data=options["data"],
             out=options["out"],

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from ..data import Table, read_table
 from ..data.csv_table import open_text_table
+from ..data.errors import did_you_mean
+from ..estimators.candidates import by_column
 from ..saving import load
 from ..tables import feature_names
 from .files import new_file
@@ -27,8 +29,9 @@ def run_predict(options: Mapping[str, Any]) -> pd.DataFrame:
     """Read, predict, and write to stdout or to a file."""
     with heard_warnings(options["quiet"]):
         model = load(options["model"])
-        table = _read(options, model)
-        predicted = predictions(model, _aligned(model, table), options["level"])
+        header = _header(options)
+        table = _read(options, model, header)
+        predicted = predictions(model, _aligned(model, table, header), options["level"])
     predicted.insert(0, "sample", list(table.samples))
     text = as_json(predicted.to_dict("records")) + "\n" if options["as_json"] else predicted.to_csv(index=False)
     if options["out"] is None:
@@ -63,34 +66,56 @@ def predictions(model: Any, X: pd.DataFrame, level: float) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def _read(options: Mapping[str, Any], model: Any) -> Table:
-    """The table without the columns that the model does not know, whatever they hold."""
+def _header(options: Mapping[str, Any]) -> tuple[str, ...]:
+    """The columns of a text file with samples in rows; of other tables none."""
     how, path = reading_options(options), options["table"]
-    drop: list[str] = []
-    if how["samples"] == "rows" and Path(path.removesuffix(".gz")).suffix.lower() in TEXT:
-        names = open_text_table(path, how["delimiter"]).columns
-        known = {str(name) for name in feature_names(model)}
-        known |= {name.partition("=")[0] for name in known}  # "stage" of "stage=II"
-        drop = [name for name in names[1:] if name not in known and name != how["id_column"]]
-    return read_table(path, drop=drop, **how)
+    if how["samples"] != "rows" or Path(path.removesuffix(".gz")).suffix.lower() not in TEXT:
+        return ()
+    return open_text_table(path, how["delimiter"]).columns
 
 
-def _aligned(model: Any, table: Table) -> pd.DataFrame:
-    """The columns of the model; those that no set uses may be missing, and categories that do not occur are 0."""
+def _read(options: Mapping[str, Any], model: Any, header: tuple[str, ...]) -> Table:
+    """The table without the columns that the model does not know, whatever they hold."""
+    how = reading_options(options)
+    factors = {factor for factor in _factors(model) if factor is not None}
+    known = {*map(str, feature_names(model)), *factors}
+    drop = [name for name in header[1:] if name not in known and name != how["id_column"]]
+    how["categorical"] = {*how["categorical"], *(name for name in header if name in factors)}
+    return read_table(options["table"], drop=drop, **how)
+
+
+def _factors(model: Any) -> list[str | None]:
+    """For each column of the model the column of categories that it comes from: "stage" for "stage=II", or None."""
     names = [str(name) for name in feature_names(model)]
+    groups = by_column(model.groups, feature_names(model), len(names), "groups")
+    if groups is None:
+        groups = [name.partition("=")[0] for name in names]
+    pairs = zip(names, map(str, groups), strict=True)
+    return [group if name.startswith(f"{group}=") and group not in names else None for name, group in pairs]
+
+
+def _aligned(model: Any, table: Table, header: tuple[str, ...]) -> pd.DataFrame:
+    """The columns of the model; those that no set uses may be missing, and categories that do not occur are 0."""
+    names, factors, used = [str(name) for name in feature_names(model)], _factors(model), _used(model)
     column = {name: j for j, name in enumerate(table.features)}
-    factors = {group for group in table.groups if group is not None}
-    used = _used(model)
+    present = {group for group in table.groups if group is not None}
     missing = [
-        n for n, u in zip(names, used, strict=True) if u and n not in column and n.partition("=")[0] not in factors
+        name
+        for name, factor, u in zip(names, factors, used, strict=True)
+        if u and name not in column and factor not in present
     ]
+    if missing and missing[0] in present:
+        raise Failure(f"the column {missing[0]!r} was numbers when the model was fitted, but holds words here")
     if missing:
+        close, shown = (
+            did_you_mean(missing[0], header or table.features),
+            f"; it has {', '.join(table.features[:5])}, …",
+        )
         raise Failure(
             f"the table lacks {len(missing)} of the {used.sum()} columns that the model uses, for instance "
-            f"{missing[0]!r}; it has {', '.join(table.features[:5])}, …"
+            f"{missing[0]!r}{close or shown}"
         )
-    known = {name.partition("=")[0] for name in names if "=" in name}
-    new = [f for f, g in zip(table.features, table.groups, strict=True) if g in known and f not in names]
+    new = [f for f, g in zip(table.features, table.groups, strict=True) if g in factors and g and f not in names]
     if new:
         raise Failure(f"the model has never seen the category {new[0]!r}; leave those samples out")
     X = np.zeros((len(table.samples), len(names)))

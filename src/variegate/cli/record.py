@@ -19,18 +19,18 @@ from .files import fingerprint
 from .inputs import Input
 from .options import NOT_SETTINGS
 
+INPUTS = ("table", "outcome_table", "network", "coordinates", "groups")
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "pandas", "skglm")
 
 
 def run_record(command: str, options: Mapping[str, Any], data: Input) -> dict[str, Any]:
-    """All that is known before the fit; `finished` adds the rest.
+    """All that is known before the fit.
 
     Keys: command, settings, data {path, rows, columns, hash, outcome, task, classes, constant, notes}, inputs {path:
     hash}, versions, platform, seed, started. `variegate select --config run.json` runs the settings again.
     """
     settings = {name: value for name, value in options.items() if name not in NOT_SETTINGS}
-    files = [settings.get(name) for name in ("table", "outcome_table", "network", "coordinates", "groups")]
-    hashes = {str(path): fingerprint(path) for path in files if path}
+    hashes = {str(settings[name]): fingerprint(settings[name]) for name in INPUTS if settings.get(name)}
     path = str(settings["table"])
     return {
         "command": shlex.join(["variegate", command, *sys.argv[2:]]) if sys.argv[1:2] == [command] else command,
@@ -72,12 +72,30 @@ def _versions() -> dict[str, str]:
     return found
 
 
-def earlier_hash(config: str | None) -> str | None:
-    """The data's hash in the run.json that a run repeats."""
+def unlike_before(about: Mapping[str, Any], config: str | None) -> list[str]:
+    """What a reader of the record should know: inputs that cannot be read again, or that are not as in `config`.
+
+    A file may have another name or place than in the run.json that is repeated, but not another content.
+    """
+    pipes = [path for path, found in about["inputs"].items() if found is None]
+    said = [f"{path} can be read only once: this run cannot be repeated from its record" for path in pipes]
     if config is None or not config.endswith(".json"):
+        return said
+    before = json.loads(Path(config).read_text("utf-8"))
+    for name in INPUTS:
+        now, then = (_hash(record, name) for record in (about, before))
+        if now and then and now != then:
+            what = "the data differ" if name == "table" else f"--{name.replace('_', '-')} differs"
+            said.append(f"{what} from those of the run that is repeated: {about['settings'][name]} has changed")
+    return said
+
+
+def _hash(record: Mapping[str, Any], name: str) -> str | None:
+    """The hash of an input in a record, which strangers may have written."""
+    settings, inputs = record.get("settings"), record.get("inputs")
+    if not isinstance(settings, Mapping) or not isinstance(inputs, Mapping):
         return None
-    data = json.loads(Path(config).read_text("utf-8")).get("data", {})
-    return data.get("hash") if isinstance(data, dict) else None
+    return inputs.get(str(settings.get(name)))
 
 
 def as_json(value: Any) -> str:

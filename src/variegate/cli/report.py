@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,23 +16,42 @@ from .messages import Failure, heard_warnings, say
 
 def run_report(options: Mapping[str, Any]) -> None:
     """Write the page, with what lies beside the model."""
-    write_report = import_module("variegate.report").write_report  # templates and charts: only here
+    from ..report import write_report  # templates and charts: only here
 
     path = Path(options["model"])
     out = path.with_name("report.html") if options["out"] is None else Path(options["out"])
-    about, comparison = _beside(path, "run.json"), path.with_name("comparison.csv")
+    about = _record(path.with_name("run.json"))
     with heard_warnings(options["quiet"]), new_file(out, options["overwrite"]) as file:
-        table = pd.read_csv(comparison) if comparison.is_file() else None
-        write_report(file, load(path), about=about, comparison=table)
+        write_report(file, load(path), about=about, comparison=_scores(path.with_name("comparison.csv")))
     say(f"open {out}", options["quiet"])
 
 
-def _beside(model: Path, name: str) -> dict[str, Any] | None:
-    path = model.with_name(name)
+def _record(path: Path) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     try:
-        found: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        found = json.loads(path.read_text("utf-8"))
     except ValueError as error:
-        raise Failure(f"{path}: not readable ({error}); move it away to write the page without it") from error
+        raise _strange(path, f"not readable ({error})") from error
+    parts = (
+        [found.get(name) or {} for name in ("data", "settings", "versions")] if isinstance(found, dict) else [found]
+    )
+    if not all(isinstance(part, dict) for part in parts):
+        raise _strange(path, "not the record of a run")
+    return dict(found)
+
+
+def _scores(path: Path) -> pd.DataFrame | None:
+    if not path.is_file():
+        return None
+    try:
+        found = pd.read_csv(path, dtype={"value": float})
+    except ValueError as error:
+        raise _strange(path, f"not readable ({error})") from error
+    if not {"repeat", "method", "metric", "value"} <= set(found):
+        raise _strange(path, "not the scores of a comparison")
     return found
+
+
+def _strange(path: Path, what: str) -> Failure:
+    return Failure(f"{path}: {what}; move it away to write the page without it")

@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +22,8 @@ from ..saving import save
 from ..tables import alternatives_table, selection_table
 from .files import new_folder, writing
 from .inputs import Input, read_input, read_similarity
-from .messages import as_options, heard_warnings, is_terminal, say
-from .record import as_json, earlier_hash, run_record
+from .messages import as_options, heard_warnings, is_watched, say
+from .record import as_json, run_record, unlike_before
 from .show import show_selection
 
 # the search from several starts is for the answer; in a handful of splits it would take most of the time
@@ -79,17 +78,17 @@ def run_select(options: Mapping[str, Any]) -> Answer:
     return answer
 
 
-def find_answer(options: Mapping[str, Any], clock: Clock) -> Answer:
-    """Read, fit and compare; nothing is written yet."""
-    quiet = options["quiet"]
+def find_answer(options: Mapping[str, Any], clock: Clock, table: str | None = None) -> Answer:
+    """Read, fit and compare; nothing is written yet. `table` is what the user is told of its place."""
+    quiet, table = options["quiet"], table or options["table"]
     # one thread, as sums of another order differ in their last digits: a run repeats on any number of cores
     with heard_warnings(quiet) as heard, threadpool_limits(1, user_api="blas"):
-        with clock.step("read", f"reading {options['table']}"):
-            data = read_input(options)
+        with clock.step("read", f"reading {table}"):
+            data = read_input(options, table)
             about = run_record("select", options, data)
         for note in data.notes:
             say(note, quiet)
-        warn_of_other_data(about, quiet, heard)
+        warn_of_inputs(about, quiet, heard)
         with clock.step("similarity"):
             similarity, told = read_similarity(options, data.table.features)
             about["data"]["notes"].append(told)
@@ -110,12 +109,11 @@ def find_answer(options: Mapping[str, Any], clock: Clock) -> Answer:
     return Answer(model, selection, alternatives, comparison, about)
 
 
-def warn_of_other_data(about: Mapping[str, Any], quiet: bool, heard: list[str]) -> None:
+def warn_of_inputs(about: Mapping[str, Any], quiet: bool, heard: list[str]) -> None:
     """Repeating a run on other data is allowed, but not in silence."""
-    before = earlier_hash(click.get_current_context().meta.get("variegate.config"))
-    if before is not None and before != about["data"]["hash"]:
-        heard.append("the data differ from those of the run that is repeated")
-        say(f"warning: {heard[-1]}", quiet)
+    for told in unlike_before(about, click.get_current_context().meta.get("variegate.config")):
+        heard.append(told)
+        say(f"warning: {told}", quiet)
 
 
 def fitted(options: Mapping[str, Any], data: Input, similarity: Any) -> Any:
@@ -131,7 +129,7 @@ def fitted(options: Mapping[str, Any], data: Input, similarity: Any) -> Any:
         screen=options["screen"],
         max_iter=options["max_iter"],
         random_state=options["seed"],
-        verbose=int(is_terminal() and not options["quiet"]),
+        verbose=int(is_watched(options["quiet"])),
     ).fit(data.X, data.y)
     if model.posterior_.fit.interrupted:
         raise KeyboardInterrupt
@@ -168,13 +166,13 @@ def _compared(options: Mapping[str, Any], data: Input, similarity: Any, model: A
         screen=options["screen"],
         random_state=options["seed"],
         n_jobs=options["jobs"],
-        progress=is_terminal() and not options["quiet"],
+        progress=is_watched(options["quiet"]),
     )
 
 
 def write_answer(folder: Path, answer: Answer, clock: Clock) -> None:
     """All files of a run, into a folder that is not yet in its place."""
-    write_report = import_module("variegate.report").write_report  # templates and charts: only here
+    from ..report import write_report  # templates and charts: only here
 
     answer.selection.to_csv(folder / "selection.csv", index=False)
     joined = answer.alternatives.copy()

@@ -157,7 +157,8 @@ def _p_value(wide: pd.DataFrame, name: str, reference: str, test: str) -> float:
 def _cell(row: Any, ours: float) -> str:
     mark = next((mark for level, mark in MARKS if row.p < level), "")
     arrow = ("↑" if row.mean > ours else "↓") if mark else ""
-    return f"{row.mean:.3g} ± {row.sd:.2g}{' ' if mark else ''}{arrow}{mark}"
+    spread = "" if np.isnan(row.sd) else f" ± {row.sd:.2g}"  # of a single split there is none
+    return f"{row.mean:.3g}{spread}{' ' if mark else ''}{arrow}{mark}"
 
 
 def comparison_of(study: Study, repeats: int, results: Mapping[str, Any]) -> Comparison:

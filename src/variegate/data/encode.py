@@ -137,8 +137,8 @@ def _number_or_text(raw: RawTable, name: str, cells: pd.Series) -> pd.Series:
     raise UnreadableInput(
         f"{place(raw, row)}, column '{shortened(name)}': expected a number, got "
         f"'{shortened(text.iloc[row])}' "
-        f"({int(wrong.sum())} such cells); correct it, leave it blank if missing, or list the "
-        "column as categorical"
+        f"({int(wrong.sum())} such cells); correct it, leave it blank if missing, or say "
+        f"categorical=['{shortened(name)}']"
     )
 
 
@@ -148,14 +148,12 @@ def _text(cells: pd.Series) -> pd.Series:
 
 
 def _levels(column: pd.Series, where: str, asked_for: bool) -> Sequence[str]:
-    levels = sorted(set(column.dropna()))
+    levels, name = sorted(set(column.dropna())), shortened(str(column.name))
     if len(levels) > _MOST_CATEGORIES and not asked_for:
         raise UnreadableInput(
-            f"{where}, column '{shortened(str(column.name))}': expected numbers or at most "
-            f"{_MOST_CATEGORIES} "
-            f"categories, got text with {len(levels)} different values (e.g. "
-            f"'{shortened(levels[0])}'); drop it, "
-            "name it as id_column, or list it as categorical"
+            f"{where}, column '{name}': expected numbers or at most {_MOST_CATEGORIES} categories, got text with "
+            f"{len(levels)} different values (e.g. '{shortened(levels[0])}'); leave it out by drop=['{name}'], or say "
+            f"id_column='{name}' or categorical=['{name}']"
         )
     return levels or ["missing"]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any
 
 
@@ -20,6 +22,17 @@ class DataWarning(UserWarning):
     >>> issubclass(DataWarning, UserWarning)
     True
     """
+
+
+def did_you_mean(name: str, known: Iterable[Any]) -> str:
+    """A question with the names that are spelt nearly like this one, to end a message; "" if there are none.
+
+    >>> did_you_mean("tp53", ["TP53", "MDM2"])
+    "; did you mean 'TP53'?"
+    """
+    names = {str(other).casefold(): str(other) for other in known}
+    close = [names[other] for other in get_close_matches(name.casefold(), names, n=3)]
+    return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 
 def optional(module: str, extra: str) -> Any:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from .csv_table import MISSING, check_names
 from .encode import check_scalar, place
-from .errors import DataWarning, UnreadableInput
+from .errors import DataWarning, UnreadableInput, did_you_mean
 from .frames import RawTable, load
 
 
@@ -40,9 +40,8 @@ def check_column(raw: RawTable, name: str, what: str) -> None:
     """Refuse a column that does not exist, showing those that do."""
     if name not in raw.frame.columns:
         known = [*(() if raw.beside is None else raw.beside.columns), *raw.frame.columns]
-        close = [column for column in known if str(column).casefold() == name.casefold()]
-        some = close or known[:8]
-        raise UnreadableInput(f"{raw.where}: expected {what} '{name}', found {some}; check the name")
+        way_out = did_you_mean(name, known) or "; check the name"
+        raise UnreadableInput(f"{raw.where}: expected {what} '{name}', found {known[:8]}{way_out}")
 
 
 def with_outcome(raw: RawTable, outcome: str | None, second: RawTable | None) -> Parts:
@@ -63,6 +62,11 @@ def with_outcome(raw: RawTable, outcome: str | None, second: RawTable | None) ->
 
 def _joined(raw: RawTable, ids: tuple[str, ...], outcome: str, second: RawTable) -> Parts:
     check_column(second, outcome, "an outcome column")
+    if outcome in raw.frame.columns:  # it would be a feature that predicts itself
+        raise UnreadableInput(
+            f"{raw.where}: expected the outcome '{outcome}' in {second.where} only, but this table has such a column "
+            f"too; leave it out by drop=['{outcome}'], or give no outcome_table="
+        )
     frame, keys = second.frame, list(second.ids or ())
     check_names(keys, second.where, "sample ids")
     check_names(ids, raw.where, "sample ids")

@@ -12,7 +12,7 @@ import pandas as pd
 
 from .csv_table import check_names
 from .encode import fill_missing, missing_counts, one_hot, place, to_numeric
-from .errors import UnreadableInput
+from .errors import UnreadableInput, did_you_mean
 from .frames import RawTable, load
 from .ids import with_ids
 from .outcome import Parts, check_column, second_table, with_outcome
@@ -226,7 +226,7 @@ def _check_exist(raw: RawTable, names: Collection[str], what: str, others: Colle
     if unknown:
         raise UnreadableInput(
             f"{raw.where}: expected the {what} to exist, but {unknown[:3]} do not; the columns are "
-            f"{list(raw.frame.columns[:8])}"
+            f"{list(raw.frame.columns[:8])}{did_you_mean(unknown[0], raw.frame.columns)}"
         )
 
 
