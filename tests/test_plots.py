@@ -25,7 +25,7 @@ def test_boxes(rng):
     medians = [line.get_ydata()[0] for line in ax.lines if len(line.get_xdata()) == 2 and line.get_color() == "black"]
     assert np.median(samples["ours"]) in medians
     assert [t.get_text() for t in ax.get_xticklabels()] == ["ours", "theirs"]
-    assert ax.get_ylabel() == "R2 (1 infinite values left out)"
+    assert ax.get_ylabel() == "R2 (left out: 1 infinite)"
     ax.figure.canvas.draw()
 
 
@@ -34,7 +34,25 @@ def test_tradeoff(rng):
     ax = plots.tradeoff(clouds, "log det", "AUC", highlighted="ours")
     (drawn,) = ax.containers
     np.testing.assert_allclose([drawn[0].get_xdata()[0], drawn[0].get_ydata()[0]], clouds["ours"].mean(axis=0))
-    assert "9 infinite values" in ax.get_xlabel()
+    assert ax.get_xlabel() == "log det (left out: 9 infinite)"
+
+
+def test_methods_can_be_told_apart(rng):
+    ax = plots.tradeoff({f"method {i}": rng.normal(size=(4, 2)) for i in range(30)}, "log det", "AUC")
+    looks = {(drawn[0].get_color(), drawn[0].get_marker()) for drawn in ax.containers}
+    assert len(looks) == 30
+
+
+def test_legends_stay_inside_the_picture(rng):
+    names = np.array([f"a rather long name of a gene {i}" for i in range(6)])
+    for ax in (
+        plots.frequencies(rng.random(6), rng.random(6), names, threshold=0.6),
+        plots.tradeoff({name: rng.normal(size=(4, 2)) for name in names}, "log det", "AUC"),
+    ):
+        ax.figure.canvas.draw()
+        legend, picture = ax.get_legend().get_window_extent(), ax.figure.bbox
+        assert picture.x0 <= legend.x0 < legend.x1 <= picture.x1
+        assert picture.y0 <= legend.y0 < legend.y1 <= picture.y1
 
 
 def test_from_results():

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 OURS, OTHERS = "#009E73", "#9A9A9A"  # one colour speaks, the rest is grey
 MARKERS = "osD^vP*Xh<>p"
+DISTINCT = ("#0072B2", "#D55E00", "#56B4E9", "#E69F00", "#CC79A7")  # with OURS: for all eyes (Okabe and Ito)
 
 
 def boxes(samples: Mapping[str, Array], label: str, *, highlighted: str | None = None, ax: Any = None) -> Any:
@@ -52,10 +53,11 @@ def tradeoff(
             continue
         x, y = cloud.mean(axis=0)
         error = cloud.std(axis=0, ddof=1) / np.sqrt(len(cloud)) if len(cloud) > 1 else np.zeros(2)
-        colour = OURS if name == highlighted else OTHERS
+        # colours come again after five, marks after twelve: the pairs do not
+        colour = OURS if name == highlighted else DISTINCT[i % len(DISTINCT)]
         ax.errorbar(
-            x, y, xerr=error[0], yerr=error[1], fmt=MARKERS[i % len(MARKERS)], color=colour, ms=7, label=name,
-            zorder=3 if name == highlighted else 2,
+            x, y, xerr=error[0], yerr=error[1], fmt=MARKERS[i % len(MARKERS)], color=colour, ms=8, elinewidth=0.8,
+            mec="white", mew=0.6, label=name, zorder=3 if name == highlighted else 2,
         )  # fmt: skip
     ax.set(xlabel=_with_lost(x_label, lost), ylabel=y_label)
     ax.legend(frameon=False, bbox_to_anchor=(1.0, 1.0), loc="upper left")
@@ -82,13 +84,13 @@ def frequencies(
     ax.set_yticks(rows, names)
     ax.set(xlim=(0, 1.02), xlabel="share of the bootstraps")
     ax.invert_yaxis()
-    ax.legend(frameon=False, bbox_to_anchor=(0.0, 1.0), loc="lower left", ncols=2)
+    ax.legend(frameon=False, bbox_to_anchor=(1.0, 1.0), loc="lower right")
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
 def _with_lost(label: str, n: int) -> str:
-    return f"{label} ({n} infinite values left out)" if n else label
+    return f"{label} (left out: {n} infinite)" if n else label
 
 
 def _axes(ax: Any, size: tuple[float, float]) -> Any:
