@@ -199,6 +199,14 @@ def test_methods_side_by_side(run, folder):
     assert {row["method"] for row in found} == {"omp", "univariate"}
 
 
+def test_a_single_split_has_no_spread(run, folder):
+    ran = run("compare", "data.csv", "--outcome", "y", "--exclude", "kind", "--methods", "omp", "--size", "2",
+              "--repeats", "1")  # fmt: skip
+    assert ran.code == 0, ran.err
+    assert "nan" not in ran.out
+    assert "±" not in ran.out
+
+
 def test_where_every_method_fails(run, folder):
     frame = data().drop(columns="y")
     frame["kind"] = ["a", "b", "c"] * 20

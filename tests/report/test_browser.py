@@ -196,6 +196,26 @@ def test_keyboard_only(open_report, model):
     assert report.quiet()
 
 
+def test_acting_in_the_table_stays_in_the_table(open_report, model):
+    report = open_report(model)
+    page = report.page
+    page.locator("#others tbody tr:nth-child(3) button").first.click()
+    assert page.locator("#conditions li").count() == 1
+    assert page.evaluate("document.activeElement.closest('tr')?.rowIndex") == 3
+    assert page.evaluate("document.activeElement.textContent") == "+"
+    assert report.quiet()
+
+
+def test_matches_fit_a_phone(open_report, model):
+    report = open_report(model, viewport={"width": 390, "height": 800})
+    report.page.fill("#search", "gene1")
+    tops = report.page.eval_on_selector_all(
+        "#matches li:first-child button", "found => found.map(b => b.getBoundingClientRect().top)"
+    )
+    assert len(tops) == 2
+    assert tops[0] == tops[1]
+
+
 def test_everything_to_operate_has_a_name_and_a_visible_focus(open_report, model):
     report = open_report(model)
     report.page.fill("#search", "gene")

@@ -9,7 +9,7 @@ from variegate import LowRankDPP
 from variegate.posterior import Diagnostics
 from variegate.report import charts, kernel, trust
 from variegate.report.content import Row, without
-from variegate.report.similarity_map import HEIGHT, NODES, WIDTH, similarity_map
+from variegate.report.similarity_map import HEIGHT, NODES, WIDTH, labelled, similarity_map
 
 
 def unpacked(found):
@@ -74,6 +74,14 @@ def test_the_map_is_the_same_twice_and_holds_the_set(rng):
     assert {node.unit for node in first.nodes if node.chosen} == set(chosen.tolist())
     assert all(0 <= node.x <= WIDTH and 0 <= node.y <= HEIGHT for node in first.nodes)
     assert all(node.label for node in first.nodes if node.chosen)
+
+
+def test_labels_keep_clear_of_the_edge():
+    """Four bold capitals, as genes are called, would end at the frame."""
+    label = labelled(np.array([[WIDTH - 52.0, 200.0]]), np.array([9.7]), ["MYC1"], [0])[0]
+    assert label.anchor == "end"
+    label = labelled(np.array([[WIDTH - 90.0, 200.0]]), np.array([9.7]), ["MYC1"], [0])[0]
+    assert label.anchor == "start"
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])

@@ -92,13 +92,20 @@ def dots(metric: Metric, width: float = 700.0, left: float = 150.0, line: float 
             16 + i * line,
             [place(v) for v in some],
             place(mean) if np.isfinite(mean) else None,
-            f"{mean:.3g}" + (f" ± {deviation:.2g}" if np.isfinite(deviation) else "") if np.isfinite(mean) else "–",
+            signed(f"{mean:.3g}") + (f" ± {deviation:.2g}" if np.isfinite(deviation) else "")
+            if np.isfinite(mean)
+            else "–",
         )
         for i, (name, some, mean, deviation) in enumerate(
             zip(metric.methods, metric.values, metric.means, metric.deviations, strict=True)
         )
     ]
-    return DotChart(rows, [(place(t), f"{t:g}") for t in marks], width, 16 + line * len(rows) + 20, left)
+    return DotChart(rows, [(place(t), signed(f"{t:g}")) for t in marks], width, 16 + line * len(rows) + 20, left)
+
+
+def signed(digits: str) -> str:
+    """With a minus sign in place of the hyphen, as everywhere on the page."""
+    return digits.replace("-", "−")
 
 
 def ticks(low: float, high: float, n: int = 4) -> list[float]:

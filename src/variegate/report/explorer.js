@@ -179,7 +179,7 @@
 
   function showOthers() {
     const units = ordered();
-    const rows = units.slice(0, shown).map((unit) => {
+    const rows = units.slice(0, shown).map((unit, place) => {
       const row = element("tr");
       const name = element("th", undefined, { scope: "row" });
       name.append(nameOf(unit));
@@ -187,9 +187,9 @@
       drawing.append(bar(model.probability[unit], now[unit]));
       const act = element("td");
       act.append(
-        button("+", `Include ${label(unit)}`, () => (ask(unit, "in"), part("search").focus())),
+        button("+", `Include ${label(unit)}`, () => (ask(unit, "in"), focusRow(place, 0))),
         " ",
-        button("−", `Exclude ${label(unit)}`, () => (ask(unit, "out"), part("search").focus())),
+        button("−", `Exclude ${label(unit)}`, () => (ask(unit, "out"), focusRow(place, 1))),
       );
       row.append(
         name,
@@ -202,6 +202,12 @@
     });
     part("others").tBodies[0].replaceChildren(...rows);
     part("more").hidden = units.length <= shown;
+  }
+
+  function focusRow(place, which) {
+    // the row that was acted on is gone; jumping to the search field would open a phone's keyboard
+    const rows = part("others").tBodies[0].rows;
+    (rows[Math.min(place, rows.length - 1)]?.querySelectorAll("button")[which] ?? part("search")).focus();
   }
 
   function showBest() {
@@ -224,7 +230,8 @@
     for (const circle of document.querySelectorAll(".map circle")) {
       const unit = places.get(Number(circle.dataset.unit));
       if (unit === undefined) continue;
-      circle.setAttribute("r", (3 + 7 * Math.sqrt(now[unit])).toFixed(1));
+      const radius = 3 + 7 * Math.sqrt(now[unit]);
+      circle.setAttribute("r", (given.get(unit) === "out" ? Math.max(radius, 5) : radius).toFixed(1));
       circle.classList.toggle("asked-in", given.get(unit) === "in");
       circle.classList.toggle("asked-out", given.get(unit) === "out");
     }

@@ -91,7 +91,7 @@ def _effect(value: float) -> str:
     """Three digits, with a proper minus sign; plain 0 for 0."""
     if not np.isfinite(value):
         return "–" if np.isnan(value) else ("∞" if value > 0 else "−∞")
-    return f"{value:.3g}".replace("-", "−")
+    return charts.signed(f"{value:.3g}")
 
 
 def _odds(value: float) -> str:

@@ -21,7 +21,8 @@ LINKS = 3  # nearest neighbours
 ALIKE = 0.25  # similarity from which a link is drawn
 LABELS = 40
 WIDTH, HEIGHT, MARGIN = 760.0, 520.0, 34.0
-LETTER, LINE = 6.4, 14.0  # room for a letter of a label, and for its height
+LETTER, LINE = 8.0, 14.0  # room for a letter of a label, and for its height; genes are capitals
+EDGE = 10.0  # along the frame, where no label stands
 
 
 class Node(NamedTuple):
@@ -168,5 +169,6 @@ def _hidden(box: Box, others: list[Box]) -> float:
     """Area of a box that others cover, and, counted thrice, that lies outside of the frame."""
     x0, y0, x1, y1 = box
     covered = sum(max(min(x1, b[2]) - max(x0, b[0]), 0) * max(min(y1, b[3]) - max(y0, b[1]), 0) for b in others)
-    inside = max(min(x1, WIDTH) - max(x0, 0), 0) * max(min(y1, HEIGHT) - max(y0, 0), 0)
+    wide, high = min(x1, WIDTH - EDGE) - max(x0, EDGE), min(y1, HEIGHT - EDGE) - max(y0, EDGE)
+    inside = max(wide, 0) * max(high, 0)
     return float(covered + 3 * ((x1 - x0) * (y1 - y0) - inside))
