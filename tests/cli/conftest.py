@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 import pytest
 
-from cli_problems import data
+import variegate as vg
+from cli_problems import SELECT, data
 from variegate.cli import main
 
 
@@ -36,3 +37,10 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     data().to_csv("data.csv", index=False)
     return tmp_path
+
+
+@pytest.fixture
+def fitted(run, folder):
+    """A model of data.csv in found/."""
+    assert run(*SELECT, "--out", "found").code == 0
+    return vg.load("found/model.vg")

@@ -402,7 +402,7 @@ def test_a_bad_cell_with_samples_in_columns_names_sample_and_feature(tmp_path):
 
 def test_bad_options(tmp_path):
     wrong = [
-        ({"outcome": "Y"}, r"outcome column 'Y', found \['y'\]"),
+        ({"outcome": "Y"}, r"outcome column 'Y', found .*; did you mean 'y'\?"),
         ({"id_column": "who"}, "id column 'who'"),
         ({"drop": ["nobody"]}, "nobody"),
         ({"drop": "nobody"}, r"\['nobody'\] do not; the columns are \['id', 'a'"),
