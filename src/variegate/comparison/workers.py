@@ -75,12 +75,12 @@ class DaskCluster:
         """Yield each task with its result."""
         left = dict(enumerate(tasks))
         while left:
-            before = len(left)
+            before, sent_anew = len(left), self._scattered is None
             for i, found in self._round(run, left):
                 yield left.pop(i), found
             if left:
                 self._scattered = None  # all workers that held it died, and the tasks were cancelled
-            if len(left) == before:
+            if sent_anew and len(left) == before:
                 yield from ((left.pop(i), Died("All workers with the data died.")) for i in list(left))
 
     def _round(self, run: Run, tasks: Mapping[int, Task]) -> Iterator[tuple[int, Any]]:
