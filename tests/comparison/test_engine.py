@@ -91,10 +91,11 @@ def test_dask_cluster_that_loses_a_worker(cluster, tmp_path):
 @pytest.mark.filterwarnings("ignore:Workers died")
 def test_dask_cluster_is_sent_the_data_once(cluster):
     Counted.sent = 0
+    serial = small_comparison(similarity=Counted())
+    hashed = Counted.sent  # what tells two calls apart is pickled too
     with joblib.parallel_config(backend="dask"):
-        found = small_comparison(similarity=Counted())
-        assert 1 <= Counted.sent <= 2  # once for all, or for each of the two workers, as Dask pleases; tasks are more
-    assert_same(found, small_comparison(similarity=Counted()))
+        assert_same(serial, small_comparison(similarity=Counted()))
+        assert Counted.sent == 2 * hashed + 1
 
 
 def assert_only_deadly_failed(found):

@@ -8,6 +8,8 @@ from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 from threadpoolctl import threadpool_limits
 
+PATIENCE = 120  # seconds that a cluster may be without any worker
+
 Task = tuple[Any, ...]
 Run = Callable[..., Any]
 
@@ -33,10 +35,7 @@ def workers_with(shared: Any, n_jobs: int | None) -> Workers:
     """The Dask cluster of `joblib.parallel_config`, or whatever else joblib runs on."""
     backend, _ = get_active_backend()
     client = getattr(backend, "client", None)
-    if client is None:
-        return Processes(shared, n_jobs)
-    backend.effective_n_jobs(-1)  # waits for workers, and says so if none come
-    return DaskCluster(client, shared)
+    return Processes(shared, n_jobs) if client is None else DaskCluster(client, shared)
 
 
 class Processes:
@@ -75,18 +74,19 @@ class DaskCluster:
         """Yield each task with its result."""
         left = dict(enumerate(tasks))
         while left:
-            before, sent_anew = len(left), self._scattered is None
+            before, sent_before = len(left), self._scattered is not None
             for i, found in self._round(run, left):
                 yield left.pop(i), found
             if left:
-                self._scattered = None  # all workers that held it died, and the tasks were cancelled
-            if sent_anew and len(left) == before:
-                yield from ((left.pop(i), Died("All workers with the data died.")) for i in list(left))
+                self._scattered = None  # all workers that held it died, and these tasks were cancelled
+            if len(left) == before and not sent_before:
+                yield from ((left.pop(i), Died("All workers of the Dask cluster died.")) for i in list(left))
 
     def _round(self, run: Run, tasks: Mapping[int, Task]) -> Iterator[tuple[int, Any]]:
         from distributed import KilledWorker, as_completed
 
         if self._scattered is None:
+            self._wait_for_workers()
             self._scattered = self.client.scatter(self.shared, broadcast=True, hash=False)
         calls = ((run, self._scattered, i, task) for i, task in tasks.items())
         futures = [self.client.submit(_numbered, *call, pure=False) for call in calls]
@@ -101,6 +101,15 @@ class DaskCluster:
                     continue
         finally:
             self.client.cancel(futures)
+
+    def _wait_for_workers(self) -> None:
+        try:
+            self.client.submit(int, pure=False).result(timeout=PATIENCE)  # a task makes adaptive clusters grow
+        except TimeoutError as error:
+            raise TimeoutError(
+                f"The Dask cluster has had no worker for {PATIENCE} seconds. Start some; what is done is in the "
+                "store, if one was given, and the same call continues there."
+            ) from error
 
 
 def _numbered(run: Run, shared: Any, number: int, task: Task) -> tuple[int, Any]:
