@@ -35,8 +35,17 @@ def test_blocks_have_the_stated_correlation_and_signal():
     assert len(set(data.groups[data.truth])) == 5
     signal = data.X @ data.coef
     assert np.corrcoef(signal, data.y)[0, 1] ** 2 == pytest.approx(0.75, abs=0.02)
+    assert (np.abs(data.coef[data.truth]) == 1).all()
     assert data.X_test.shape == (10, 60)
     assert data.y_test.shape == (10,)
+
+
+def test_sizes_of_coefficients_spread_at_the_same_signal_to_noise():
+    data = make_blocks(4000, 3000, block_size=1, correlation=0.0, n_true=1000, snr=3.0, spread=0.5, rng=1)
+    sizes = np.abs(data.coef[data.truth])
+    assert 0.5 <= sizes.min() < 0.51
+    assert 1.49 < sizes.max() <= 1.5
+    assert np.corrcoef(data.X @ data.coef, data.y)[0, 1] ** 2 == pytest.approx(0.75, abs=0.02)
 
 
 def test_classification_follows_a_logistic_regression():
@@ -100,6 +109,7 @@ def test_toy_is_a_block_of_rank_two_and_three_items_alone():
         (make_blocks, {"snr": 0.0}, "signal-to-noise"),
         (make_blocks, {"n_true": 1000}, "number of blocks"),
         (make_blocks, {"correlation": 1.5}, "correlation"),
+        (make_blocks, {"spread": 1.5}, "spread"),
         (make_network_genes, {"n_true": 99}, "n_true"),
         (make_spatial_field, {"n_true": 0}, "n_true"),
         (make_toy, {"condition_number": 0.5}, "condition_number"),

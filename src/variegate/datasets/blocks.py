@@ -17,14 +17,16 @@ def make_blocks(
     n_true: int = 20,
     task: str = "regression",
     snr: float = 3.0,
+    spread: float = 0.0,
     n_test: int = 0,
     rng: np.random.Generator | int | None = None,
 ) -> Simulation:
     """Simulate columns in blocks: correlation r within, none between; at most one true column in a block.
 
-    x_nm = √r b_{n,block(m)} + √(1−r) e_nm with standard normal b and e; y = X coef + noise, coefficients ±1
-    and signal-to-noise ratio var(X coef) / var(noise) = `snr`, so that the best R² is snr / (1 + snr). For
-    "classification" the noise is logistic and y says whether the sum is positive.
+    x_nm = √r b_{n,block(m)} + √(1−r) e_nm with standard normal b and e; y = X coef + noise, coefficients of
+    random sign and of a size uniform on 1 ± `spread`, and signal-to-noise ratio var(X coef) / var(noise) = `snr`, so
+    that the best R² is snr / (1 + snr). For "classification" the noise is logistic and y says whether the sum is
+    positive.
 
     >>> data = make_blocks(20, 40, block_size=10, n_true=3)
     >>> data.X.shape, len(data.truth), data.groups[:12].tolist()
@@ -32,16 +34,15 @@ def make_blocks(
     """
     check_task(task, snr)
     groups = np.arange(n_features) // block_size
-    if not 1 <= n_true <= groups[-1] + 1 or not 0 <= correlation <= 1:
+    if not 1 <= n_true <= groups[-1] + 1 or not 0 <= correlation <= 1 or not 0 <= spread <= 1:
         raise ValueError(
-            f"expected n_true from 1 to the number of blocks ({groups[-1] + 1}) and a correlation "
-            "from 0 to 1, "
-            f"got {n_true} and {correlation}"
+            f"expected n_true from 1 to the number of blocks ({groups[-1] + 1}), a correlation and a spread from 0 "
+            f"to 1, got {n_true}, {correlation} and {spread}"
         )
     rng = generator(rng)
     truth = _one_per_block(groups, n_true, rng)
-    coef = random_coefficients(n_features, truth, rng)
-    noise = np.sqrt(n_true / snr)  # true columns are independent and of unit variance
+    coef = random_coefficients(n_features, truth, rng, spread)
+    noise = np.sqrt(np.square(coef).sum() / snr)  # true columns are independent and of unit variance
     X = draw_blocks(n_samples + n_test, groups, correlation, rng)
     y = draw_outcome(X[:, truth] @ coef[truth], noise, task, rng)
     return Simulation(

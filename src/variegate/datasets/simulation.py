@@ -51,10 +51,12 @@ class Simulation:
     widths: Array | None = None
 
 
-def random_coefficients(M: int, truth: Array, rng: np.random.Generator) -> Array:
-    """Return ±1 at the true features, at random, and 0 elsewhere, shape (M,)."""
+def random_coefficients(M: int, truth: Array, rng: np.random.Generator, spread: float = 0.0) -> Array:
+    """Return ±(1 ± spread), uniformly, at the true features and 0 elsewhere, shape (M,)."""
     coef = np.zeros(M)
     coef[truth] = rng.choice([-1.0, 1.0], size=len(truth))
+    if spread:
+        coef[truth] *= rng.uniform(1 - spread, 1 + spread, size=len(truth))
     return coef
 
 
