@@ -6,6 +6,7 @@ from pathlib import Path
 import variegate
 
 LAYERS = [
+    {"threads"},
     {"dpp", "data", "design"},
     {"similarity", "likelihoods", "priors", "screening"},
     {"naming", "datasets"},

@@ -14,9 +14,9 @@ from .inference import Fit, Target
 from .inference.exchange import exchange
 from .inference.importance import ImportanceWeights, smooth
 from .inference.local_search import NOTHING, grow, polish, swaps
-from .inference.threads import one_blas_thread
 from .naming import find_positions
 from .predictions import PredictiveMixture, average_predictions
+from .threads import one_blas_thread
 
 Float64Array = npt.NDArray[np.float64]
 Features = npt.ArrayLike

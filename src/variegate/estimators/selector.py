@@ -16,7 +16,6 @@ from ..design import Design
 from ..dpp import SetDistribution
 from ..dpp.sets import IntArray
 from ..inference import Fit, Settings, Target, fit
-from ..inference.threads import one_blas_thread
 from ..likelihoods import Grouped, SumLikelihood
 from ..likelihoods.checks import sample_weights, table
 from ..naming import find_positions
@@ -24,6 +23,7 @@ from ..posterior import AVERAGED, Posterior
 from ..predictions import PredictiveMixture, average_predictions
 from ..priors import bernoulli_prior, dpp_prior
 from ..similarity import SimilarityWarning
+from ..threads import one_blas_thread
 from .candidates import Candidates, by_column, choose_candidates, group_of_columns, log_odds_of_columns
 from .parameters import check_parameters
 from .progress import ProgressLine

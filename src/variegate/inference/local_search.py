@@ -11,16 +11,23 @@ CHECKED = 3  # moves of a round that are evaluated before one is made, the most 
 
 
 def polish(
-    target: Target, S: IntArray, *, keep_size: bool, settled: IntArray = NOTHING, max_moves: int = 200
+    target: Target,
+    S: IntArray,
+    *,
+    keep_size: bool,
+    settled: IntArray = NOTHING,
+    thorough: bool = True,
+    max_moves: int = 200,
 ) -> IntArray:
     """Apply the best addition, removal or swap until none raises log p(y, S).
 
     Features in `settled` stay as they are. A round costs one flip-gain evaluation for each member; for each member j
-    the gains given S∖j rank all replacements of j.
+    the gains given S∖j rank all replacements of j. Where gains are approximate, `thorough` evaluates every candidate
+    before it gives up.
     """
     value = target.log_joint(S)
     for _ in range(max_moves):
-        better = _best_checked_move(target, S, value, keep_size, settled)
+        better = _best_checked_move(target, S, value, keep_size, settled, thorough and not target.exact_gains)
         if better is None:
             return S
         S, value = better
@@ -28,13 +35,13 @@ def polish(
 
 
 def _best_checked_move(
-    target: Target, S: IntArray, value: float, keep_size: bool, settled: IntArray
+    target: Target, S: IntArray, value: float, keep_size: bool, settled: IntArray, thorough: bool
 ) -> tuple[IntArray, float] | None:
     candidates = ([] if keep_size else _flips(target, S, value, settled)) + swaps(target, S, settled)
     candidates.sort(key=lambda move: -move[0])
     promising = [T for expected, T in candidates[:CHECKED] if expected > value]
     better = _best_of(target, promising, value)
-    if better is None and not target.exact_gains:  # they may underrate a move: none is given up unseen
+    if better is None and thorough:  # gains may underrate a move: none is given up unseen
         seen = {T.tobytes() for T in promising}
         better = _best_of(target, [T for _, T in candidates if T.tobytes() not in seen], value)
     return better

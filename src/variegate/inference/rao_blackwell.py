@@ -138,7 +138,11 @@ def hopeless(trace: list[tuple[float, float]], step: Step, to_beat: float) -> bo
     """Whether the ELBO will not be reached, by what the next steps promise, or after a fair trial."""
     elbo, error = trace[-1]
     below = to_beat - (elbo + 3 * error)
-    return below > 4 * step.promise or (len(trace) >= TRIAL and below > HOPELESS)
+    if len(trace) < TRIAL:
+        return below > 4 * step.promise
+    values = [value for value, _ in trace[-TRIAL:]]
+    risen = float(np.mean(values[TRIAL // 2 :]) - np.mean(values[: TRIAL // 2]))
+    return below > min(HOPELESS, 4 * step.promise, 2 * max(risen, 0.0))
 
 
 def undecided(inclusion: Float64Array) -> float:
@@ -186,6 +190,7 @@ def natural_gradient(
     correction = GainCorrection.for_target(target)
     most = MOST_STEPS // 4 if target.sets_are_dear else MOST_STEPS
     enough = int(np.clip(WORK // target.n_features, FEWEST_STEPS, most))
+    window = min((4 if target.n_features <= FEW_FEATURES else 2) * enough, 24)
     path: list[Float64Array] = []
     trace: list[tuple[float, float]] = []
     steps: list[Step] = []
@@ -204,7 +209,7 @@ def natural_gradient(
         path.append(theta)
         if callback is not None:
             callback(Progress("natural gradient", iteration + 1, trace[-1][0], proposal.expected_size, theta))
-        converged = settled(steps[-enough:], enough, STRICT * bearable) or plateau(trace, tol, min(4 * enough, 24))
+        converged = settled(steps[-enough:], enough, STRICT * bearable) or plateau(trace, tol, window)
         if converged:
             break
     elbo, error = np.array(trace).T
