@@ -145,7 +145,7 @@ class Logistic:
 
     def _solve(self, S: IntArray) -> tuple[ep.Problem, ep.Solution]:
         problem = self._problem(S)
-        solution = ep.solve(problem, self._recent.nearest(S), ep.ROUGH_TOLERANCE)
+        solution = ep.solve(problem, self._recent.nearest(S))
         self._recent.add(S, solution.sites)
         return problem, solution
 
