@@ -98,6 +98,33 @@ def test_dask_cluster_is_sent_the_data_once(cluster):
         assert Counted.sent == 2 * hashed + 1
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings("ignore:Workers died")
+def test_method_that_kills_every_dask_worker_loses_nothing_else(cluster, tmp_path):
+    methods = {**METHODS, "deadly": kills}
+    with (
+        joblib.parallel_config(backend="dask"),
+        pytest.warns(UserWarning, match=r"deadly failed in 2 of 2 repeats \(It killed its worker"),
+    ):
+        found = small_comparison(methods, repeats=2, store=tmp_path / "run.db")
+    assert_only_deadly_failed(found)
+    assert stored(tmp_path / "run.db") == 2 * 4
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+def test_dask_cluster_without_workers_is_not_waited_for_for_ever(monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr("variegate.comparison.workers.PATIENCE", 0.5)
+    with (
+        distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as local,
+        distributed.Client(local),
+        joblib.parallel_config(backend="dask"),
+        pytest.raises(TimeoutError, match=r"no worker for 0\.5 seconds\. Start some; what is done is in the store"),
+    ):
+        small_comparison(repeats=1)
+
+
 def assert_only_deadly_failed(found):
     failed = found.failures
     assert failed["method"].tolist() == ["deadly"] * 2
