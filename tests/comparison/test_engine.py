@@ -60,8 +60,10 @@ def cluster(monkeypatch, tmp_path):
     dask = pytest.importorskip("dask")
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
+    # Dask gives up for good a worker that is not back after 15 seconds, as on a busy machine: then nobody is left
+    patient = {"distributed.scheduler.allowed-failures": 0, "distributed.deploy.lost-worker-timeout": "10 minutes"}
     with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        dask.config.set(patient),
         distributed.LocalCluster(local_directory=str(tmp_path), silence_logs=50, **options) as local,
         distributed.Client(local) as client,
     ):
