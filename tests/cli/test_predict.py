@@ -131,3 +131,58 @@ def test_predictions_into_a_file(run, fitted):
     assert run("predict", "found/model.vg", "data.csv", "--out", "p.csv").code == 2
     assert run("predict", "found/model.vg", "data.csv", "--out", "p.csv", "--overwrite", "--json").code == 0
     assert len(json.loads(Path("p.csv").read_text())) == 60
+
+
+def with_sites():
+    """Numbers and categories that matter, a column that does not, and cells that are missing."""
+    frame = data().drop(columns="kind")
+    frame["site"] = ["north", "south", "south", "west"] * 15
+    frame["y"] += 3 * (frame["site"] == "west")
+    frame.loc[[3, 8, 20], "a"] = np.nan
+    frame.loc[[5, 6, 40], "site"] = None
+    return frame
+
+
+def test_missing_cells_of_new_samples_are_filled_as_in_training(run, folder):
+    frame = with_sites()
+    frame.to_csv("train.csv", index=False)
+    assert run("select", "train.csv", "--outcome", "y", "--missing", "impute", *QUICK, "--out", "found").code == 0
+    # their own median of a is far away, their own commonest site another one
+    new = frame.dropna().head(8).assign(site="west")
+    new["a"] += 50
+    new.iloc[2, new.columns.get_loc("a")] = np.nan
+    new.iloc[5, new.columns.get_loc("site")] = None
+    new.to_csv("new.csv", index=False)
+    ran = run("predict", "found/model.vg", "new.csv", "--missing", "impute")
+    assert ran.code == 0, ran.err
+    by_hand = new.fillna({"a": frame["a"].median(), "site": "south"})
+    for site in ("north", "south", "west"):
+        by_hand[f"site={site}"] = (by_hand["site"] == site).astype(float)
+    model = vg.load("found/model.vg")
+    np.testing.assert_allclose(csv(ran.out)["prediction"], model.predict(by_hand[model.feature_names_in_]), rtol=1e-9)
+    own = new.fillna({"a": new["a"].median(), "site": "west"})
+    own.to_csv("own.csv", index=False)
+    assert not np.allclose(
+        csv(run("predict", "found/model.vg", "own.csv").out)["prediction"], csv(ran.out)["prediction"]
+    )
+
+
+def test_a_single_new_sample_may_have_missing_cells(run, folder):
+    frame = with_sites()
+    frame.to_csv("train.csv", index=False)
+    options = ("--missing", "impute", "--always-include", "a", "--screen", "3", *QUICK)
+    assert run("select", "train.csv", "--outcome", "y", *options, "--out", "found").code == 0
+    one = frame.dropna().head(1).drop(columns="y")
+    one.assign(a=np.nan, site=None, c=np.nan).to_csv("one.csv", index=False)
+    ran = run("predict", "found/model.vg", "one.csv", "--missing", "impute")
+    assert ran.code == 0, ran.err
+    one.assign(a=frame["a"].median(), site="south", c=frame["c"].median()).to_csv("filled.csv", index=False)
+    assert ran.out == run("predict", "found/model.vg", "filled.csv").out
+
+
+def test_words_where_the_median_is_a_number(run, fitted):
+    words = data().assign(a=["low", "high", None] * 20)
+    words.to_csv("words.csv", index=False)
+    ran = run("predict", "found/model.vg", "words.csv", "--missing", "impute")
+    assert ran.code == 1
+    assert "column 'a': expected numbers, since its missing cells are to be filled with" in ran.last_line

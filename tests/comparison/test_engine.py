@@ -60,8 +60,10 @@ def cluster(monkeypatch, tmp_path):
     dask = pytest.importorskip("dask")
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
+    # Dask gives up for good a worker that is not back after 15 seconds, as on a busy machine: then nobody is left
+    patient = {"distributed.scheduler.allowed-failures": 0, "distributed.deploy.lost-worker-timeout": "10 minutes"}
     with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        dask.config.set(patient),
         distributed.LocalCluster(local_directory=str(tmp_path), silence_logs=50, **options) as local,
         distributed.Client(local) as client,
     ):
@@ -96,6 +98,33 @@ def test_dask_cluster_is_sent_the_data_once(cluster):
     with joblib.parallel_config(backend="dask"):
         assert_same(serial, small_comparison(similarity=Counted()))
         assert Counted.sent == 2 * hashed + 1
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings("ignore:Workers died")
+def test_method_that_kills_every_dask_worker_loses_nothing_else(cluster, tmp_path):
+    methods = {**METHODS, "deadly": kills}
+    with (
+        joblib.parallel_config(backend="dask"),
+        pytest.warns(UserWarning, match=r"deadly failed in 2 of 2 repeats \(It killed its worker"),
+    ):
+        found = small_comparison(methods, repeats=2, store=tmp_path / "run.db")
+    assert_only_deadly_failed(found)
+    assert stored(tmp_path / "run.db") == 2 * 4
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+def test_dask_cluster_without_workers_is_not_waited_for_for_ever(monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr("variegate.comparison.workers.PATIENCE", 0.5)
+    with (
+        distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as local,
+        distributed.Client(local),
+        joblib.parallel_config(backend="dask"),
+        pytest.raises(TimeoutError, match=r"no worker for 0\.5 seconds\. Start some; what is done is in the store"),
+    ):
+        small_comparison(repeats=1)
 
 
 def assert_only_deadly_failed(found):

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from variegate import similarity
 from variegate.data import DataWarning, UnreadableInput, read_table
 
 FRAME = pd.DataFrame(
@@ -221,32 +220,6 @@ def test_gene_names_that_look_like_missing_values_or_numbers(tmp_path):
     assert (table.features, table.samples) == (("NA", "nan"), ("NA", "07"))
 
 
-MISSING = pd.DataFrame({"a": [1.0, np.nan, 3.0, 100.0], "b": [1.0, 2.0, 3.0, 4.0], "c": ["u", "v", None, "v"]})
-
-
-def test_missing_values(tmp_path):
-    MISSING.to_csv(tmp_path / "m.csv", index=False)
-    for source in (MISSING, tmp_path / "m.csv", pl.from_pandas(MISSING)):
-        with pytest.raises(UnreadableInput, match=r"got some in a \(1\), c \(1\); choose missing="):
-            read_table(source)
-        rows = read_table(source, missing="drop_samples")
-        assert rows.samples == ("1", "4")
-        assert rows.report.dropped_samples == ("2", "3")
-        columns = read_table(source, missing="drop_features")
-        assert (columns.features, columns.report.dropped_features) == (("b",), ("a", "c"))
-        filled = read_table(source, missing="impute")
-        assert filled.X[:, 0].tolist() == [1.0, 3.0, 3.0, 100.0]
-        assert filled.X[2, 2:].tolist() == [0.0, 1.0]  # the commonest category is v
-        assert filled.report.imputed == {"a": 1, "c": 1}
-
-
-def test_missing_values_of_nullable_types():
-    frame = pd.DataFrame({"a": pd.array([1, None, 3], dtype="Int64"), "b": pd.array(["u", None, "v"], dtype="string")})
-    with pytest.raises(UnreadableInput, match=r"got some in a \(1\), b \(1\)"):
-        read_table(frame)
-    assert read_table(frame, missing="drop_samples").X.tolist() == [[1, 1, 0], [3, 0, 1]]
-
-
 def test_an_outcome_that_is_not_there_shows_those_that_are(tmp_path):
     obs = pd.DataFrame({"stage": ["I", "II"]}, index=["s", "t"])
     anndata.AnnData(np.eye(2), obs=obs).write_h5ad(tmp_path / "t.h5ad")
@@ -277,46 +250,6 @@ def test_infinite_cells_are_placed():
         read_table(FRAME.assign(a=[1, 2, -np.inf, 3]))
     with pytest.raises(UnreadableInput, match="sample 's2', outcome 'y': expected finite"):
         read_table(FRAME.assign(y=[1, np.inf, 2, 3]), "y")
-
-
-@pytest.mark.parametrize("cell", [[1, 2], np.ones(2), {"a": 1}, (1,), 1 + 2j, np.complex64(1j)])
-def test_cells_that_are_no_single_number_are_told(cell):
-    column = pd.Series([None, cell, None], dtype=object)
-    with pytest.raises(
-        UnreadableInput, match=f"row 2, column 'v': expected a number or a word .* {type(cell).__name__}"
-    ):
-        read_table(pd.DataFrame({"a": [1, 2, 3], "v": column}))
-    with pytest.raises(UnreadableInput, match="column 'v': expected a number or a word"):
-        read_table(pd.DataFrame({"a": [1, 2, 3], "v": column}), "v")
-    with pytest.raises(UnreadableInput, match=r"row 1, column 'c'.* complex"):
-        read_table(pd.DataFrame({"a": [1, 2], "c": [1j, 2j]}))
-    with pytest.raises(UnreadableInput, match=r"row 1, column 'l'.* list"):
-        read_table(pl.DataFrame({"a": [1, 2], "l": [[1], [2]]}))
-
-
-def test_nothing_left(tmp_path):
-    with pytest.raises(UnreadableInput, match="nothing is left"):
-        read_table(pd.DataFrame({"a": [np.nan, 1.0], "b": [1.0, np.nan]}), missing="drop_samples")
-    with pytest.raises(UnreadableInput, match=r"the pandas table, column 'a': .* none at all"):
-        read_table(pd.DataFrame({"a": [np.nan, np.nan], "b": [1.0, 2.0]}), missing="impute")
-
-
-def test_categories_become_groups(tmp_path):
-    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0], "colour": ["red", "blue", "red"], "n": [1, 2, 1]})
-    frame.to_csv(tmp_path / "c.csv", index=False)
-    for source in (frame, tmp_path / "c.csv", pl.from_pandas(frame), frame.astype({"colour": "category"})):
-        table = read_table(source, categorical=["n"])
-        assert table.features == ("x", "colour=blue", "colour=red", "n=1", "n=2")
-        assert table.groups == (None, "colour", "colour", "n", "n")
-        np.testing.assert_array_equal(table.X, [[1, 0, 1, 1, 0], [2, 1, 0, 0, 1], [3, 0, 1, 1, 0]])
-    phi = similarity.from_groups(table.groups)
-    assert np.asarray(phi @ phi.T)[1].round(6).tolist() == [0, 1, 0.9, 0, 0]
-
-
-def test_booleans_and_nullable_types_are_numbers():
-    frame = pd.DataFrame({"p": [True, False], "q": pd.array([1, 2], dtype="Int64"), "r": [1.5, 2.5]})
-    np.testing.assert_array_equal(read_table(frame).X, [[1, 1, 1.5], [0, 2, 2.5]])
-    np.testing.assert_array_equal(read_table(pl.from_pandas(frame)).X, [[1, 1, 1.5], [0, 2, 2.5]])
 
 
 def test_float32_stays(tmp_path):

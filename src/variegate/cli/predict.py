@@ -10,6 +10,7 @@ import click
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import sparse
 
 from ..data import Table, read_table
 from ..data.csv_table import open_text_table
@@ -81,6 +82,8 @@ def _read(options: Mapping[str, Any], model: Any, header: tuple[str, ...]) -> Ta
     known = {*map(str, feature_names(model)), *factors}
     drop = [name for name in header[1:] if name not in known and name != how["id_column"]]
     how["categorical"] = {*how["categorical"], *(name for name in header if name in factors)}
+    if how["missing"] == "impute":
+        how["missing"] = _typical(model)
     return read_table(options["table"], drop=drop, **how)
 
 
@@ -92,6 +95,34 @@ def _factors(model: Any) -> list[str | None]:
         groups = [name.partition("=")[0] for name in names]
     pairs = zip(names, map(str, groups), strict=True)
     return [group if name.startswith(f"{group}=") and group not in names else None for name, group in pairs]
+
+
+def _typical(model: Any) -> dict[str, float | str]:
+    """What stands for a missing cell of each column: the median of the training rows, or their commonest category.
+
+    Every file has these rows. Cells that were imputed before the fit change neither, being what is asked for.
+    """
+    found: dict[str, float | str] = {}
+    most: dict[str, float] = {}
+    columns = zip(map(str, feature_names(model)), _factors(model), _used(model), strict=True)
+    for j, (name, factor, used) in enumerate(columns):
+        if factor is None:
+            found[name] = float(np.median(_training_column(model, j))) if used else 0.0  # unused: any value will do
+            continue
+        count = _training_column(model, j).sum()
+        if count > most.get(factor, -1.0):
+            found[factor], most[factor] = name.removeprefix(f"{factor}="), count
+    return found
+
+
+def _training_column(model: Any, j: int) -> NDArray[Any]:
+    """The training rows (N,) of a column of X; nothing (0,) if it was screened out."""
+    candidates, data = model._candidates, model._training
+    for columns, X in ((candidates.columns, data.X), (candidates.always, data.covariates)):
+        (i,) = np.nonzero(columns == j)
+        if len(i):
+            return np.asarray(X[:, i].toarray() if sparse.issparse(X) else X[:, i]).ravel()
+    return np.empty(0)
 
 
 def _aligned(model: Any, table: Table, header: tuple[str, ...]) -> pd.DataFrame:

@@ -1,6 +1,7 @@
 """Tasks handed out to processes or to a Dask cluster, and what comes back: a result, or word that a worker died."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError
 from typing import Any, NamedTuple, Protocol
 
@@ -68,43 +69,55 @@ class DaskCluster:
 
     def __init__(self, client: Any, shared: Any) -> None:
         self.client, self.shared = client, shared
-        self._scattered: Any = None
+        self._sent: Any = None
 
     def results(self, run: Run, tasks: Sequence[Task]) -> Iterator[tuple[Task, Any]]:
         """Yield each task with its result."""
-        left = dict(enumerate(tasks))
-        while left:
-            before, sent_before = len(left), self._scattered is not None
-            for i, found in self._round(run, left):
-                yield left.pop(i), found
-            if left:
-                self._scattered = None  # all workers that held it died, and these tasks were cancelled
-            if len(left) == before and not sent_before:
-                yield from ((left.pop(i), Died("All workers of the Dask cluster died.")) for i in list(left))
+        from distributed import KilledWorker
 
-    def _round(self, run: Run, tasks: Mapping[int, Task]) -> Iterator[tuple[int, Any]]:
-        from distributed import KilledWorker, as_completed
-
-        if self._scattered is None:
-            self._wait_for_workers()
-            self._scattered = self.client.scatter(self.shared, broadcast=True, hash=False)
-        calls = ((run, self._scattered, i, task) for i, task in tasks.items())
-        futures = [self.client.submit(_numbered, *call, pure=False) for call in calls]
-        number = {future.key: i for future, i in zip(futures, tasks, strict=True)}
+        if self._sent is None or self._sent.status in ("error", "cancelled"):
+            self._sent = self._send()
+        numbers = range(len(tasks))
+        futures = self.client.map(_numbered, [run] * len(tasks), [self._sent] * len(tasks), numbers, tasks, pure=False)
+        number = {future.key: i for i, future in enumerate(futures)}
         try:
-            for future in as_completed(futures):  # type: ignore[no-untyped-call]
+            for future in self._as_completed(futures):
                 try:
-                    yield future.result()
-                except KilledWorker as error:
-                    yield number[future.key], Died(_in_one_line(error))
-                except CancelledError:
-                    continue
+                    i, found = future.result()
+                except (KilledWorker, CancelledError) as error:  # cancelled: somebody restarted the cluster
+                    i, found = number[future.key], Died(_in_one_line(error))
+                yield tasks[i], found
         finally:
             self.client.cancel(futures)
 
+    def _send(self) -> Any:
+        """The data, as a task that unpacks them: Dask computes a lost result again, all by itself.
+
+        Scattered data would be lost with their workers, and the tasks cancelled. To broadcast them anew can take for
+        ever: Dask 2026.8 goes on calling a worker that dies in the middle of it, though another has replaced it.
+        """
+        from distributed.protocol.pickle import dumps, loads
+
+        packed = dumps(self.shared)  # type: ignore[no-untyped-call]
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Sending large graph")  # one task has them, as it advises
+            return self.client.submit(loads, packed, pure=False)
+
+    def _as_completed(self, futures: Sequence[Any]) -> Iterator[Any]:
+        from distributed import as_completed
+
+        left = dict.fromkeys(futures)
+        while left:
+            try:
+                for future in as_completed(list(left), timeout=PATIENCE):  # type: ignore[no-untyped-call]
+                    del left[future]
+                    yield future
+            except TimeoutError:
+                self._wait_for_workers()
+
     def _wait_for_workers(self) -> None:
         try:
-            self.client.submit(int, pure=False).result(timeout=PATIENCE)  # a task makes adaptive clusters grow
+            self.client.wait_for_workers(1, timeout=PATIENCE)
         except TimeoutError as error:
             raise TimeoutError(
                 f"The Dask cluster has had no worker for {PATIENCE} seconds. Start some; what is done is in the "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, time, timedelta
 from itertools import pairwise
@@ -101,18 +101,28 @@ def missing_counts(frame: pd.DataFrame) -> dict[str, int]:
     return {str(name): int(count) for name, count in counts[counts > 0].items()}
 
 
-def fill_missing(frame: pd.DataFrame, where: str) -> pd.DataFrame:
-    """Fill numeric columns with their median and text columns with their commonest value."""
+def fill_missing(frame: pd.DataFrame, where: str, given: Mapping[str, float | str]) -> pd.DataFrame:
+    """Fill columns with the value given for them, others with their median or, if text, their commonest value."""
     filled = {}
     for name in missing_counts(frame):
-        column = frame[name]
-        if column.isna().all():
+        column, value = frame[name], given.get(name)
+        words = column.dtype == object
+        if value is not None and isinstance(value, str) != words:
+            kinds = ("words", "numbers") if words else ("numbers", "words")
             raise UnreadableInput(
-                f"{where}, column '{shortened(name)}': expected values to impute from, got none at all; drop it"
+                f"{where}, column '{shortened(name)}': expected {kinds[1]}, since its missing cells are to be filled "
+                f"with {value!r}, got {kinds[0]}; is it the same column?"
             )
-        value = column.mode().iloc[0] if column.dtype == object else column.median()
-        filled[name] = column.fillna(value) if column.dtype != object else column.where(column.notna(), value)
+        value = _typical(column, where) if value is None else value
+        filled[name] = column.where(column.notna(), value) if words else column.fillna(value)
     return frame.assign(**filled) if filled else frame
+
+
+def _typical(column: pd.Series, where: str) -> Any:
+    if column.isna().all():
+        name = shortened(str(column.name))
+        raise UnreadableInput(f"{where}, column '{name}': expected values to impute from, got none at all; drop it")
+    return column.mode().iloc[0] if column.dtype == object else column.median()
 
 
 def _needs_work(kind: Any) -> bool:

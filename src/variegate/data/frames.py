@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,10 +41,11 @@ class RawTable:
 
 
 def load(
-    source: Any, delimiter: str | None = None, text_columns: tuple[str, ...] = (), *, turned: bool = False
+    source: Any, delimiter: str | None = None, text_columns: Collection[str] | None = (), *, turned: bool = False
 ) -> RawTable:
     """Return any source as a RawTable: a path by its ending, or a pandas, polars or pyarrow table.
 
+    `text_columns` of text files stay word for word (None: all do), as does the first.
     `turned` says that samples are in columns, which matters where names are kept apart (.npz).
     """
     if not isinstance(source, str | Path):
@@ -62,10 +63,10 @@ def load(
     return _from_text(source, delimiter, text_columns)
 
 
-def _from_text(path: str | Path, delimiter: str | None, text_columns: tuple[str, ...]) -> RawTable:
+def _from_text(path: str | Path, delimiter: str | None, text_columns: Collection[str] | None) -> RawTable:
     table = open_text_table(path, delimiter)
-    words = {0} | {table.columns.index(name) for name in text_columns if name in table.columns}
-    frame = parse_text_table(table, sorted(words))
+    words = [j for j, name in enumerate(table.columns) if j == 0 or text_columns is None or name in text_columns]
+    frame = parse_text_table(table, words)
     return RawTable(frame, str(path), line_of=table.line_of)
 
 

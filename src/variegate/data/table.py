@@ -79,7 +79,7 @@ def read_table(
     outcome_id: str | None = None,
     id_column: str | None = None,
     samples: str = "rows",
-    missing: str = "error",
+    missing: str | Mapping[str, float | str] = "error",
     categorical: str | Collection[str] = (),
     drop: str | Collection[str] = (),
     delimiter: str | None = None,
@@ -98,7 +98,8 @@ def read_table(
         With samples in columns: the features' names; None: the first column
     samples : "rows", or "columns" where each row is a feature
     missing : "error" (names the columns and counts), "drop_samples", "drop_features" or "impute" (the median,
-        or the commonest category). Blank, NA, N/A, NaN, null and ? mean missing
+        or the commonest category), or {column: value}: impute these (for new samples, say, what is usual in training),
+        and what "impute" does in columns that it does not name. Blank, NA, N/A, NaN, null and ? mean missing
     categorical : columns to be read as categories although they hold numbers or many values; one name or several
     drop : columns (and with samples in columns, features) to leave out; one name or several
     delimiter : None: found in the header
@@ -119,10 +120,17 @@ def read_table(
     categorical, drop = _several(categorical, "categorical"), _several(drop, "drop")
     if samples not in ("rows", "columns"):
         raise ValueError(f'expected samples "rows" or "columns", got {samples!r}')
+    missing, given = ("impute", dict(missing)) if isinstance(missing, Mapping) else (missing, {})
     if missing not in _POLICIES:
-        raise ValueError(f"expected missing to be one of {', '.join(_POLICIES)}, got {missing!r}")
-    raw = load(source, delimiter, () if id_column is None else (id_column,), turned=samples == "columns")
-    if samples == "columns":
+        raise ValueError(
+            f"expected missing to be one of {', '.join(_POLICIES)}, or {{column: value}}, got {missing!r}"
+        )
+    _check_values(given)
+    # codes stay word for word: "00" and "0" are two categories; with samples in columns, each has a cell of each
+    words = {name for name in (*categorical, id_column) if name not in (None, outcome)}
+    turned = samples == "columns"
+    raw = load(source, delimiter, None if turned and categorical else words, turned=turned)
+    if turned:
         beside = [name for name in drop if name in raw.frame.columns]
         raw = _transposed(_without(raw, beside), id_column)
         raw = _without(raw, [name for name in drop if name not in beside])
@@ -139,16 +147,18 @@ def read_table(
         )
     numeric = replace(parts.raw, frame=to_numeric(parts.raw, categorical))
     _check_finite(numeric)
-    return _finish(replace(parts, raw=numeric), outcome, missing, categorical)
+    return _finish(replace(parts, raw=numeric), outcome, missing, given, categorical)
 
 
-def _finish(parts: Parts, outcome: str | None, missing: str, categorical: Collection[str]) -> Table:
+def _finish(
+    parts: Parts, outcome: str | None, missing: str, given: Mapping[str, Any], categorical: Collection[str]
+) -> Table:
     where, frame = parts.raw.where, parts.raw.frame
     keep, columns, imputed = _resolve_missing(where, frame, parts.y, missing)
     frame = frame.loc[keep, columns]
     if not len(frame) or not len(frame.columns):
         raise UnreadableInput(f"{where}: nothing is left after missing values were dropped; use missing='impute'")
-    encoded = one_hot(fill_missing(frame, where) if imputed else frame, where, categorical)
+    encoded = one_hot(fill_missing(frame, where, given) if imputed else frame, where, categorical)
     constant = (encoded.X[0] == encoded.X).all(axis=0)
     kept = set(columns)
     report = TableReport(
@@ -214,6 +224,13 @@ def _several(names: Any, option: str) -> list[str]:
     """Return one name or several as a list."""
     some = [names] if isinstance(names, str) or not isinstance(names, Iterable) else list(names)
     return [name for name in (_name(name, option) for name in some) if name is not None]
+
+
+def _check_values(given: Mapping[str, Any]) -> None:
+    for name, value in given.items():
+        number = isinstance(value, int | float | np.integer | np.floating) and bool(np.isfinite(value))
+        if not number and not isinstance(value, str):
+            raise ValueError(f"expected a word or a finite number for missing[{name!r}], got {value!r}")
 
 
 def _without(raw: RawTable, drop: Collection[str]) -> RawTable:
