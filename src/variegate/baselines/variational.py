@@ -26,6 +26,7 @@ class Variational:
     posterior: Law
     polished: bool = False
     n_starts: int = 4
+    tol: float = 0.005
     chooses_size: ClassVar[bool] = True
 
     def __call__(self, problem: Problem, size: int | None, rng: np.random.Generator) -> IntArray:
@@ -37,6 +38,7 @@ class Variational:
             posterior=self.posterior,
             n_features_to_select=size,
             n_starts=self.n_starts,
+            tol=self.tol,
             random_state=rng,
         )
         if self.polished:
