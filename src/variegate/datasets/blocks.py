@@ -34,8 +34,7 @@ def make_blocks(
     groups = np.arange(n_features) // block_size
     if not 1 <= n_true <= groups[-1] + 1 or not 0 <= correlation <= 1:
         raise ValueError(
-            f"expected n_true from 1 to the number of blocks ({groups[-1] + 1}) and a correlation "
-            "from 0 to 1, "
+            f"expected n_true from 1 to the number of blocks ({groups[-1] + 1}) and a correlation from 0 to 1, "
             f"got {n_true} and {correlation}"
         )
     rng = generator(rng)

@@ -81,7 +81,7 @@ def _fits(found: Diagnostics) -> Verdict:
         return Verdict(question, f"Nearly; the second digit may be off {measure}.", "fair")
     answer = (
         f"Probabilities are rough: the exact distribution is harder than the one used here {measure}. Read them "
-        "as high, middling or low. The exact sampler (sample_posterior) gives a check."
+        "as high, middling or low. In Python, sample_posterior gives a check."
     )
     return Verdict(question, answer, "poor")
 
