@@ -28,7 +28,7 @@ from .show import show_selection
 
 # several starts and fine probabilities are for the answer; for the sets of a handful of splits they would take most of
 # the time
-QUICK = Variational("dpp", "dpp", polished=True, n_starts=1, tol=0.05)
+QUICK = Variational("dpp", "dpp", polished=True, n_starts=1, max_iter=4)
 FILES = ("selection.csv", "alternatives.csv", "comparison.csv", "model.vg", "report.html", "run.json")
 
 
