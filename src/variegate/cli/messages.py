@@ -87,6 +87,7 @@ _WORDS = {
     "; see .failures": "",
     "; see .selections": "",
 }
+_TOLERANCE = re.compile(r" \(tol, now [^)]*\)")
 _PYTHON_ONLY = re.compile(r"\b(header|columns|ignore_case|rank)=")
 _VALUE = r"""(?P<value>\[?(?:'[^']*'|"[^"]*")\]?)?"""
 _GIVEN = re.compile(rf"\b(?P<name>{'|'.join(_ARGUMENTS)})=(?!=){_VALUE}")
@@ -110,6 +111,7 @@ def as_options(text: str) -> str:
         return f"{_ARGUMENTS[found['name']]} {plain}".rstrip()
 
     text = text.replace("must be None or ", "must be ")  # no option, no None
+    text = _TOLERANCE.sub("", text)
     for words, here in _WORDS.items():
         text = text.replace(words, here)
     if _PYTHON_ONLY.search(text):
