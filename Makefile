@@ -11,7 +11,7 @@ DATA ?= $(VARIEGATE_DATA)
 EXPERIMENTS := toy simulation temperature genes
 
 .DEFAULT_GOAL := help
-.PHONY: help demo paper test test-slow test-oldest lint format docs bench clean
+.PHONY: help demo paper test test-slow test-oldest lint format docs pictures bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -67,6 +67,10 @@ docs: $(VENV)/.docs  ## the site, docs/_build/html/index.html; warnings, dead li
 	rm -rf docs/_build docs/gallery
 	$(ONE_THREAD) MPLBACKEND=agg $(BIN)/python -m sphinx -b html -W --keep-going -n -q docs docs/_build/html
 	$(BIN)/python docs/check_site.py docs/_build/html
+
+pictures: $(VENV)/.dev  ## the README's pictures anew, and the numbers of its captions
+	$(BIN)/python docs/pictures/near_copies.py
+	$(BIN)/python docs/pictures/report.py
 
 bench: $(VENV)/.bench  ## speed and memory, side by side with the peers
 	$(BIN)/python -m benchmarks

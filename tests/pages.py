@@ -61,7 +61,7 @@ def run_page(text: str, name: str, folder: Path) -> dict:
         if block.language == "python":
             printed = _python(block.body, space, where)
         elif block.language == "bash":
-            printed = _bash(block.body, where, folder)
+            printed = run_bash(block.body, where, folder)
         elif block.language == "output":
             assert _plain(printed) == _plain(block.body), f"{where}: the code prints\n{printed}"
     return space
@@ -78,7 +78,8 @@ def _python(code: str, space: dict, where: str) -> str:
     return said.getvalue()
 
 
-def _bash(code: str, where: str, folder: Path) -> str:
+def run_bash(code: str, where: str, folder: Path) -> str:
+    """Run a block of shell in `folder`; returns what it prints."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", code],

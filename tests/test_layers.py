@@ -11,7 +11,7 @@ LAYERS = [
     {"similarity", "likelihoods", "priors", "screening"},
     {"naming", "datasets"},
     {"inference"},
-    {"predictions"},
+    {"predictions", "diagnostics"},
     {"posterior"},
     {"estimators", "metrics"},
     {"saving", "baselines", "tables"},

@@ -8,10 +8,11 @@ from scipy import stats
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from inference_problems import Exact, correlated_data, make_target, similarity_of_columns
+from variegate.diagnostics import Diagnostics
 from variegate.inference import Settings, Target, fit
 from variegate.inference.local_search import polish
 from variegate.likelihoods import CustomLikelihood, Gaussian, Logistic
-from variegate.posterior import Diagnostics, Posterior, jaccard_distance
+from variegate.posterior import Posterior, jaccard_distance
 from variegate.predictions import PredictiveMixture
 from variegate.priors import dpp_prior
 
@@ -146,10 +147,11 @@ def test_diagnostics_notice_a_copy_that_mean_field_overlooks(family):
     if family == "dpp":
         np.testing.assert_allclose(p, 0.5, atol=0.1)
         assert d.overlooked < 1
+        assert not d.independent
     else:
         assert p.max() > 0.95
         assert d.overlooked > 3
-        assert any("stand in for each other" in message for message in d.messages())
+        assert any("stand in for each other" in m and m.endswith("lets them share it.") for m in d.messages())
 
 
 def test_features_by_name():
@@ -179,6 +181,8 @@ def test_diagnostics_speak():
     assert "sample_posterior" in text
     assert "hardly support" in text
     assert "148 times rarer" in text
+    assert "DPP" not in text
+    assert "A DPP posterior" in " ".join(ill._replace(independent=True).messages())
 
 
 class TestPrediction:

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from .dpp import SetDistribution
+from .diagnostics import RELIABLE, Diagnostics
+from .dpp import IndependentSets, SetDistribution
 from .dpp.sets import IntArray, as_count, as_size
 from .inference import Fit, Target
 from .inference.exchange import exchange
@@ -23,10 +24,8 @@ Features = npt.ArrayLike
 
 AVERAGED = 100  # sets in an averaged prediction
 CHECKED = 400  # sets behind the diagnostics of a conditioned posterior
-RELIABLE = 0.7  # importance weights with a larger k̂ are not
 EXCHANGES = 16  # rounds of the correction
 AS_GOOD = np.log(0.1)  # a set with a tenth of the probability of the best one counts as a rival of it
-OVERLOOKED = np.log(20.0)  # and q overlooks it if q makes it this much rarer than the target does
 
 
 class Alternative(NamedTuple):
@@ -43,53 +42,6 @@ class Alternative(NamedTuple):
     log_joint: float  # with the prior: what sets are ranked by
     log_prob: float  # under q
     odds: float  # posterior odds against the best set
-
-
-class Diagnostics(NamedTuple):
-    """How the fit went, and how far q can be trusted.
-
-    >>> fine = Diagnostics(
-    ...     elbo=-80.0, elbo_error=0.01, converged=True, n_iter=12, pareto_k=0.3, effective_size=350.0, n_sets=400,
-    ...     expected_size=2.1, prior_expected_size=2.0, slab_precision=10.0,
-    ... )
-    >>> fine.messages()
-    []
-    >>> len(fine._replace(pareto_k=0.9).messages())
-    1
-    """
-
-    elbo: float
-    elbo_error: float
-    converged: bool
-    n_iter: int
-    pareto_k: float
-    effective_size: float  # of `n_sets` importance-weighted sets
-    n_sets: int
-    expected_size: float
-    prior_expected_size: float
-    slab_precision: float | None
-    overlooked: float = 0.0  # nats by which q underrates a rival of the best set; importance weights cannot see it
-
-    def messages(self) -> list[str]:
-        """What a reader who is no specialist should know; empty if all is well."""
-        found = []
-        if not self.converged:
-            found.append("The fit had not settled when it stopped: allow more iterations (max_iter).")
-        if self.pareto_k > RELIABLE:
-            found.append(
-                f"The posterior is harder than its approximation (Pareto k {self.pareto_k:.2f}, above 0.7): inclusion "
-                "probabilities are rough. The exact sampler, sample_posterior, gives a check."
-            )
-        if self.overlooked > OVERLOOKED:
-            found.append(
-                f"Some set is about as good as the best one, yet {np.exp(min(self.overlooked, 30)):.3g} times rarer "
-                "in the approximation than in the posterior: features that can stand in for each other, copies "
-                "perhaps, do not share their probability. `alternatives` lists such sets; a DPP posterior can hold "
-                "them."
-            )
-        if self.expected_size < 0.5:
-            found.append("The data hardly support any feature: fewer than one is expected in a set.")
-        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -361,6 +313,7 @@ class Posterior:
             expected_size=float(self.inclusion_prob().sum()),
             prior_expected_size=float(self.target.size or self.target.prior.expected_size),
             slab_precision=getattr(self.target.likelihood, "slab_precision", None),
+            independent=isinstance(self.q, IndependentSets),
             overlooked=self._overlooked(),
         )
 

@@ -12,7 +12,6 @@ prior's expected size equals the posterior's.
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logit
 
 from .dpp import IndependentSets, LowRankDPP
 
@@ -39,17 +38,6 @@ def dpp_prior(phi: npt.ArrayLike, *, expected_size: float, log_odds: npt.ArrayLi
     """
     features = np.asarray(phi)
     return LowRankDPP(features, _tilt(log_odds, len(features))).rescaled(expected_size)
-
-
-def inclusion_log_odds(alpha: float) -> float:
-    """Logit α, for an inclusion probability 0 < α < 1.
-
-    >>> inclusion_log_odds(0.5)
-    0.0
-    """
-    if not 0 < alpha < 1:
-        raise ValueError(f"The inclusion probability must lie strictly between 0 and 1, got {alpha}.")
-    return float(logit(alpha))
 
 
 def _tilt(log_odds: npt.ArrayLike | None, n_features: int) -> npt.NDArray[np.float64]:

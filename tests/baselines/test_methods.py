@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
+from scipy.special import expit
 from sklearn.feature_selection import RFE, SelectKBest, SequentialFeatureSelector, f_classif, f_regression
 from sklearn.linear_model import (
     Lasso,
@@ -15,6 +17,7 @@ from sklearn.svm import SVR
 
 from variegate.baselines import METHODS, Problem, as_method, at_size, chooses_size, select
 from variegate.baselines.greedy import score_statistics
+from variegate.baselines.penalised import _logistic
 from variegate.datasets import make_blocks
 from variegate.likelihoods import Gaussian
 
@@ -119,6 +122,25 @@ def test_logistic_penalties_are_those_of_another_solver(method):
             model = LogisticRegression(C=C, l1_ratio=ratio, solver="saga", tol=1e-6, max_iter=20_000).fit(Z, given.y)
             found.append(np.flatnonzero(np.abs(model.coef_[0]) > 1e-5).tolist())
         assert chosen(method, given).tolist() in found
+
+
+@pytest.mark.parametrize("ratio", [1.0, 0.5])
+@pytest.mark.parametrize("noise", [0.0, 1.0])  # without noise a line separates the classes
+def test_logistic_coefficients_meet_the_conditions_of_an_optimum(ratio, noise):
+    for seed in SEEDS:
+        rng = np.random.default_rng(seed)
+        Z = scale(rng.normal(size=(40, 30)) + rng.normal(size=(40, 1)))
+        t = (Z[:, 0] + noise * rng.normal(size=40) > 0.3).astype(float)
+        strongest = np.abs(Z.T @ (t - t.mean())).max() / (40 * ratio)
+        coefficients = _logistic(np.asfortranarray(Z), t, ratio)
+        for alpha in strongest * np.array([0.9, 0.5, 0.1, 0.01, 0.3]):
+            beta = coefficients(alpha)
+            intercept = brentq(lambda b, eta, t: np.sum(t - expit(b + eta)), -1e3, 1e3, args=(Z @ beta, t))
+            slope = Z.T @ (t - expit(intercept + Z @ beta)) / 40 - alpha * (1 - ratio) * beta
+            inside = beta != 0
+            np.testing.assert_allclose(slope[inside], alpha * ratio * np.sign(beta[inside]), atol=2e-3 * strongest)
+            assert np.abs(slope[~inside]).max() <= alpha * ratio + 2e-3 * strongest
+            assert inside.any()
 
 
 def test_elastic_net_of_three_classes_is_scikit_learns_multi_task():

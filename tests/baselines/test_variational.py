@@ -7,6 +7,7 @@ from scipy.special import expit
 import variegate as vg
 from inference_problems import Exact
 from variegate.baselines import METHODS, Problem, chooses_size, select
+from variegate.baselines.variational import Variational
 from variegate.datasets import make_blocks
 
 VARIATIONAL = [name for name in METHODS if chooses_size(name)]
@@ -51,6 +52,16 @@ def test_a_size_of_its_own():
     assert 0 < model.support_.sum() < 8
     found = select("variegate", given, None, np.random.default_rng(3))
     np.testing.assert_array_equal(found, np.flatnonzero(model.support_))
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_fit_cut_short_has_the_same_set_and_does_not_warn():
+    given = problem(1)
+    with pytest.warns(vg.ConvergenceWarning):
+        vg.DiverseRegressor(n_starts=1, max_iter=1, random_state=0).fit(given.X, given.y)
+    short = Variational("dpp", "dpp", polished=True, n_starts=1, max_iter=1)
+    found = select(short, given, 3, np.random.default_rng(0))
+    np.testing.assert_array_equal(found, select("variegate", given, 3, np.random.default_rng(0)))
 
 
 def test_similarity_comes_from_the_problem():

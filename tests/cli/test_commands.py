@@ -210,6 +210,21 @@ def test_python_s_arguments_are_told_as_options():
     assert as_options("test_size must be None or a share") == "--test-size must be a share"
 
 
+def test_what_only_python_has_is_not_told_as_if_it_were_here():
+    told = as_options("omp failed in 2 of 5 repeats (ValueError: no); see .failures.")
+    assert told == "omp failed in 2 of 5 repeats (ValueError: no)."
+    told = as_options(
+        "predict() averages over sets and works; give n_features_to_select, or see inclusion_probabilities_."
+    )
+    assert told == (
+        "`variegate predict` averages over sets and works; give --size, or see the probabilities in selection.csv."
+    )
+    told = as_options("allow more (max_iter, now 60) or accept rougher probabilities (tol, now 0.005).")
+    assert told == "allow more (--max-iter, now 60) or accept rougher probabilities."
+    told = as_options("net.txt: give header=True if it is a header, header=False if not")
+    assert told.endswith("(in Python; there is no such option)")
+
+
 def test_warnings_are_told_once(capsys):
     import warnings
 
@@ -245,7 +260,6 @@ def test_demo_names_the_page_and_the_copies(run, folder, monkeypatch):
 
     monkeypatch.setattr("variegate.cli.demo.write_table", small)
     monkeypatch.setattr("variegate.cli.demo.SIZE", 3)
-    monkeypatch.setattr("variegate.cli.demo.find_spec", lambda name: None)
     ran = run("demo")
     assert ran.code == 0
     assert "variegate: reading variegate-demo/breast_cancer.csv\n" in ran.err

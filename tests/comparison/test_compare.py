@@ -181,7 +181,7 @@ def test_warnings_are_kept_and_counted():
         warnings.warn("not so sure", stacklevel=1)
         return any_columns(problem, size, rng)
 
-    with pytest.warns(UserWarning, match="6 of 12 selections came with warnings"):
+    with pytest.warns(UserWarning, match="6 of 12 selections came with warnings .e.g. UserWarning: not so sure.; see"):
         found = small_comparison({"variegate": Correlated(), "grumbling": grumbling})
     assert found.selections["warnings"].iloc[1] == ("UserWarning: not so sure",)
 

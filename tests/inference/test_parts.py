@@ -21,7 +21,7 @@ from variegate.inference.statistics import (
     plain_statistics,
 )
 from variegate.likelihoods import Gaussian, Logistic
-from variegate.priors import bernoulli_prior, dpp_prior, inclusion_log_odds
+from variegate.priors import bernoulli_prior, dpp_prior
 
 
 class TestVolume:
@@ -269,10 +269,7 @@ class TestHyperparameters:
         assert learned.elbo > given.elbo + 1
         assert learned.target.likelihood.slab_precision < 1e3
 
-    def test_inclusion_probability_of_the_prior(self):
-        assert inclusion_log_odds(0.5) == 0.0
-        with pytest.raises(ValueError, match="strictly between 0 and 1"):
-            inclusion_log_odds(1.0)
+    def test_log_odds_tilt_the_prior(self):
         tilted = bernoulli_prior(3, expected_size=1.0, log_odds=[2.0, 0.0, 0.0])
         assert tilted.theta[0] - tilted.theta[1] == pytest.approx(2.0)
         assert tilted.expected_size == pytest.approx(1.0)

@@ -1,7 +1,5 @@
 """Small fitted models, and a browser to open their reports in."""
 
-import os
-import shutil
 import warnings
 
 import numpy as np
@@ -9,8 +7,7 @@ import pandas as pd
 import pytest
 
 import variegate as vg
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
+from browsers import HOW_TO_GET_ONE, find_browser, started_browser
 
 
 def blocks(rng, n_rows=80, n_blocks=12, of=4, noise=0.15):
@@ -40,16 +37,11 @@ def model(data):
 
 @pytest.fixture(scope="session")
 def browser():
-    found = next((path for path in map(shutil.which, BROWSERS) if path), None)
+    found = find_browser()
     if found is None:
-        pytest.skip("no Chromium on this machine: the report is not tested in a browser (apt-get install chromium)")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        as_root = hasattr(os, "geteuid") and os.geteuid() == 0
-        started = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"] if as_root else [])
+        pytest.skip(f"{HOW_TO_GET_ONE}: the report is not tested in a browser")
+    with started_browser(found) as started:
         yield started
-        started.close()
 
 
 class Opened:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from variegate import LowRankDPP
-from variegate.posterior import Diagnostics
+from variegate.diagnostics import Diagnostics
 from variegate.report import charts, kernel, trust
 from variegate.report.content import Row, without
 from variegate.report.similarity_map import HEIGHT, NODES, WIDTH, labelled, similarity_map

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from .show import show_table
 ALIKE = 0.9  # |r| from which two columns count as near-copies
 TABLE = "breast_cancer.csv"
 SIZE = 6
+OTHERS = ("lasso", "omp")
 REPEATS = 3  # enough to see; the demo should be over in a minute
 
 
@@ -32,9 +32,7 @@ def run_demo(options: Mapping[str, Any]) -> None:
 
     out, quiet = Path(options["out"]), options["quiet"]
     clock = Clock(quiet)
-    # without skglm there is no Lasso for two classes
-    others = "lasso,omp" if find_spec("skglm") else "omp,forward_score"
-    command = ["--outcome", "diagnosis", "--size", str(SIZE), "--compare", others, "--repeats", str(REPEATS)]
+    command = ["--outcome", "diagnosis", "--size", str(SIZE), "--compare", ",".join(OTHERS), "--repeats", str(REPEATS)]
     with new_folder(out, (*FILES, TABLE), options["overwrite"]) as folder:
         with writing(out):
             write_table(folder / TABLE)
@@ -43,7 +41,7 @@ def run_demo(options: Mapping[str, Any]) -> None:
         _as_if_in_place(answer, out, command)
         with writing(out):
             write_answer(folder, answer, clock)
-    tell(answer, others.split(","), out / TABLE)
+    tell(answer, out / TABLE)
     say(f"done in {clock.seconds:.0f} s", quiet)
     click.echo(f"\nOpen this page in a browser: {(out / 'report.html').resolve()}")
 
@@ -64,7 +62,7 @@ def write_table(path: Path) -> None:
     table.to_csv(path, index=False)
 
 
-def tell(answer: Answer, others: list[str], path: Path) -> None:
+def tell(answer: Answer, path: Path) -> None:
     """The selection, and the near-copies in what each method takes."""
     frame = pd.read_csv(path)
     X = frame.drop(columns="diagnosis")
@@ -77,7 +75,7 @@ def tell(answer: Answer, others: list[str], path: Path) -> None:
     show_table(chosen.drop(columns=["selected", "role", "rank"]), f"The {len(chosen)} selected measurements")
     rng = np.random.default_rng(0)
     sets = {"variegate": list(chosen["feature"])}
-    for name in others:
+    for name in OTHERS:
         sets[name] = list(X.columns[select_by(name, Problem(X.to_numpy(), y, "classification"), SIZE, rng)])
     click.echo(f"\nNear-copies (|r| above {ALIKE}) among {SIZE} measurements, by method:")
     for name, features in sets.items():

@@ -79,6 +79,16 @@ _ARGUMENTS = {
     "n_jobs": "--jobs",
     "test_size": "--test-size",
 }
+# and these are files and commands, or nothing that a command leaves behind
+_WORDS = {
+    "predict() averages": "`variegate predict` averages",
+    "inclusion_probabilities_": "the probabilities in selection.csv",
+    "Give a size": "Give --size",
+    "; see .failures": "",
+    "; see .selections": "",
+}
+_TOLERANCE = re.compile(r" \(tol, now [^)]*\)")
+_PYTHON_ONLY = re.compile(r"\b(header|columns|ignore_case|rank)=")
 _VALUE = r"""(?P<value>\[?(?:'[^']*'|"[^"]*")\]?)?"""
 _GIVEN = re.compile(rf"\b(?P<name>{'|'.join(_ARGUMENTS)})=(?!=){_VALUE}")
 _NAMED = re.compile(rf"\b(?P<name>{'|'.join(name for name in _ARGUMENTS if '_' in name)})\b(?!=)")
@@ -91,6 +101,8 @@ def as_options(text: str) -> str:
     "choose --missing drop_samples or 'impute', or --exclude 'a b'"
     >>> as_options("give n_features_to_select")
     'give --size'
+    >>> as_options("give rank= or a larger bandwidth")
+    'give rank= or a larger bandwidth (in Python; there is no such option)'
     """
 
     def given(found: re.Match[str]) -> str:
@@ -99,6 +111,11 @@ def as_options(text: str) -> str:
         return f"{_ARGUMENTS[found['name']]} {plain}".rstrip()
 
     text = text.replace("must be None or ", "must be ")  # no option, no None
+    text = _TOLERANCE.sub("", text)
+    for words, here in _WORDS.items():
+        text = text.replace(words, here)
+    if _PYTHON_ONLY.search(text):
+        text = f"{text.rstrip('.')} (in Python; there is no such option)"
     return _NAMED.sub(lambda found: _ARGUMENTS[found["name"]], _GIVEN.sub(given, text))
 
 

@@ -20,7 +20,7 @@ from .inputs import Input
 from .options import NOT_SETTINGS
 
 INPUTS = ("table", "outcome_table", "network", "coordinates", "groups")
-PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "pandas", "skglm")
+PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "pandas")
 
 
 def run_record(command: str, options: Mapping[str, Any], data: Input) -> dict[str, Any]:

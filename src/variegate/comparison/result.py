@@ -129,7 +129,10 @@ class Comparison:
                 "Give a size to compare larger sets."
             )
         if warned := int((self.selections["warnings"].map(len) > 0).sum()):
-            said.append(f"{warned} of {len(self.selections)} selections came with warnings; see .selections.")
+            first = next(line for lines in self.selections["warnings"] for line in lines)
+            said.append(
+                f"{warned} of {len(self.selections)} selections came with warnings (e.g. {first}); see .selections."
+            )
         return said
 
     def plot_boxes(self, metric: str | None = None, ax: Any = None) -> Any:

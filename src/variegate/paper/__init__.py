@@ -78,7 +78,7 @@ def run_experiment(
 
 
 def _check_extra() -> None:
-    missing = [name for name in ("matplotlib", "networkx", "skglm") if find_spec(name) is None]
+    missing = [name for name in ("matplotlib", "networkx") if find_spec(name) is None]
     if missing:
         raise ImportError(f'The experiments need {", ".join(missing)}: pip install "variegate[paper]".')
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..posterior import OVERLOOKED, Diagnostics
+from ..diagnostics import HARDLY_ANY, OVERLOOKED, RELIABLE, Diagnostics
 from .content import class_counts
 
 RARE = 0.2  # share of a class below which classes are unbalanced
@@ -49,7 +49,7 @@ def warnings_of(model: Any, found: list[Verdict], further: Sequence[str] = ()) -
             "probabilities only."
         )
     said += [verdict.answer for verdict in found if verdict.grade == "poor"]
-    if model.posterior_.inclusion_prob().sum() < 0.5:
+    if model.posterior_.inclusion_prob().sum() < HARDLY_ANY:
         said.append("The data hardly support any feature: fewer than one is expected in a set.")
     return [*said, *further]
 
@@ -77,11 +77,11 @@ def _fits(found: Diagnostics) -> Verdict:
     measure = f"(Pareto k̂ {k:.2f}, {found.effective_size:,.0f} effective of {found.n_sets:,} sets)"
     if k <= 0.5:
         return Verdict(question, f"Yes {measure}.", "good")
-    if k <= 0.7:
+    if k <= RELIABLE:
         return Verdict(question, f"Nearly; the second digit may be off {measure}.", "fair")
     answer = (
         f"Probabilities are rough: the exact distribution is harder than the one used here {measure}. Read them "
-        "as high, middling or low. The exact sampler (sample_posterior) gives a check."
+        "as high, middling or low. In Python, sample_posterior gives a check."
     )
     return Verdict(question, answer, "poor")
 
