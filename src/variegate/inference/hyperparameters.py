@@ -1,6 +1,7 @@
 """Empirical Bayes: prior size α and slab precision c where the ELBO is largest."""
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
@@ -40,16 +41,22 @@ def learn_slab_precision(target: Target, sets: Sequence[IntArray], least_change:
     if not sets:
         return target
     here = float(np.clip(np.log(likelihood.slab_precision), *np.log(PRECISION_RANGE)))
-    # the whole step even next to the range's end: a clipped grid is no longer even, and its parabola is wrong
-    grid = here + LARGEST_STEP * np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
-    values = [np.mean([likelihood.with_slab_precision(np.exp(x)).log_evidence(S) for S in sets]) for x in grid]
-    best = int(np.argmax(values))
-    peak = grid[best]
-    if 0 < best < 4:
-        left, middle, right = values[best - 1 : best + 2]
+    step = LARGEST_STEP / 2
+
+    @cache
+    def value(i: int) -> float:
+        at = likelihood.with_slab_precision(float(np.exp(here + i * step)))
+        return float(np.mean([at.log_evidence(S) for S in sets]))
+
+    best = max((0, -1, 1), key=value)
+    best = max((best, 2 * best), key=value)
+    peak = here + best * step
+    if abs(best) < 2:
+        left, middle, right = (value(best + i) for i in (-1, 0, 1))
         curvature = left - 2 * middle + right
         if curvature < 0:
-            peak += 0.5 * (grid[1] - grid[0]) * (left - right) / curvature
+            peak += 0.5 * step * (left - right) / curvature
+    # only now: a grid clipped to the range is no longer even, and its parabola is wrong
     peak = float(np.clip(peak, *np.log(PRECISION_RANGE)))
     if abs(peak - np.log(likelihood.slab_precision)) < least_change:
         return target
