@@ -85,7 +85,7 @@ class Design:
     def _dense_products(self, A: FloatArray, T: FloatArray) -> tuple[FloatArray, FloatArray]:
         N, M = self.shape
         cross, squares = np.empty((len(A), M)), np.empty((len(T), M))
-        large = N * M * (len(A) + len(T)) > LARGE_PRODUCT
+        large = M > 1 and N * M * (len(A) + len(T)) > LARGE_PRODUCT
         halves = [slice(0, M // 2), slice(M // 2, M)] if large else [slice(0, M)]
         direct = self.X.dtype == np.float64 and self._near_origin
         side_by_side(partial(self._fill_products, A, T, cross, squares, direct), halves)
