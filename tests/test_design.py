@@ -81,6 +81,25 @@ def test_gram_rows_are_evicted_oldest_first():
     np.testing.assert_array_equal(rows.block(np.array([1, 2])), [[1, 1], [2, 2]])
 
 
+def test_rows_are_right_after_an_interrupt():
+    """Ctrl-C while rows are computed: what was evicted for them must not be lost, nor found, twice."""
+    hurry = [True]
+
+    def compute(S):
+        if hurry and 5 in S:
+            hurry.clear()
+            raise KeyboardInterrupt
+        return np.outer(S, np.ones(10))
+
+    rows = GramRows(compute, 10, max_bytes=3 * 80)
+    rows.rows(np.array([0, 3]))
+    rows.rows(np.array([0, 2, 4]))
+    with pytest.raises(KeyboardInterrupt):
+        rows.rows(np.array([0, 3, 5]))
+    for S in ([0, 2], [0, 2, 4], [3, 5], [0, 3, 5]):
+        np.testing.assert_array_equal(rows.rows(np.array(S))[:, 0], S)
+
+
 def test_a_set_larger_than_the_cache_is_computed_directly():
     rows = GramRows(lambda S: np.outer(S, np.ones(10)), 10, max_bytes=1)
     np.testing.assert_array_equal(rows.rows(np.arange(5))[:, 0], np.arange(5))
