@@ -87,13 +87,10 @@ class Target:
             as_size(self.size, self.n_features, "the number of features")
             if self.size == 0:
                 raise ValueError("The size must be at least 1, got 0: the empty set needs no fit.")
-        if phi is not None and self._volume is None and not np.isfinite(np.sum(phi, dtype=np.float64)):
-            raise ValueError(
-                "phi must be finite, got NaN or infinite values (or numbers beyond 1e300). Mend those rows."
-            )
         if phi is not None and np.shape(phi)[:1] != (self.n_features,):
             raise ValueError(f"phi must have {self.n_features} rows, one per feature, got shape {np.shape(phi)}.")
-        phi = None if phi is None else np.asarray(phi)
+        if phi is not None and self._volume is None:
+            phi = LowRankDPP(phi, self.prior.theta).phi  # which knows what a phi must be
         object.__setattr__(self, "phi", phi)
         if self._volume is None and phi is not None:
             nugget = NUGGET if self.family == "bernoulli" else 0.0
