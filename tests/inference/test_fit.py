@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from inference_problems import PAIRS, Exact, correlated_data, make_target, similarity_of_columns
-from variegate.inference import ConvergenceWarning, Settings, Target, fit
+from variegate.inference import ConvergenceWarning, Settings, Target, fit, sample_posterior
 from variegate.inference.fit import error, level
 from variegate.inference.rao_blackwell import Point
 from variegate.likelihoods import CustomLikelihood, Gaussian
@@ -131,6 +131,12 @@ class TestBehaviour:
         np.testing.assert_array_equal(first.q.theta, again.q.theta)
         assert first.elbo == again.elbo
 
+    def test_a_seed_may_be_a_number(self):
+        numbered, generated = (fit(make_target(M=8, seed=3), rng) for rng in (5, np.random.default_rng(5)))
+        np.testing.assert_array_equal(numbered.q.theta, generated.q.theta)
+        chains = [sample_posterior(make_target(M=8), 50, rng) for rng in (5, np.random.default_rng(5))]
+        np.testing.assert_array_equal(chains[0].inclusion, chains[1].inclusion)
+
     def test_progress_is_reported(self):
         heard = []
         fit(make_target(M=8), np.random.default_rng(0), callback=heard.append)
@@ -251,6 +257,10 @@ def test_a_prior_of_low_rank_is_not_asked_for_more():
     [
         (lambda: Settings(solver="mcmc"), "sample_posterior"),
         (lambda: Settings(max_iter=0), "max_iter must be at least 1"),
+        (lambda: Settings(n_starts=2.5), "n_starts must be at least 1, a whole number, got 2.5"),
+        (lambda: Settings(n_sets="64"), "n_sets must be at least 1, a whole number, got '64'"),
+        (lambda: Settings(tol=-0.1), "zero or more, got -0.1"),
+        (lambda: Settings(tol=np.nan), "zero or more, got nan"),
         (lambda: Settings(covariance="K"), '"empirical" or "closed"'),
         (lambda: make_target(size=0), "at least 1"),
         (lambda: make_target(posterior="DPP"), '"dpp" or "bernoulli"'),
