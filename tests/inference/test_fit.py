@@ -154,6 +154,20 @@ class TestBehaviour:
         assert not found.converged
         assert np.isfinite(found.elbo)
 
+    def test_interrupt_keeps_the_starts_that_have_been_refined(self):
+        heard = []
+
+        def impatient(progress):
+            if progress.stage == "natural gradient":
+                heard.append(progress)
+                if [p.iteration for p in heard].count(1) == 2:  # the second start
+                    raise KeyboardInterrupt
+
+        with pytest.warns(ConvergenceWarning, match="best found so far"):
+            found = fit(make_target(M=8, seed=1), np.random.default_rng(0), callback=impatient)
+        first = [p.elbo for p in heard[:-1]]
+        np.testing.assert_array_equal(found.elbo_trace[-len(first) :], first)
+
     def test_interrupt_before_there_is_anything_is_an_interrupt(self):
         def at_once(progress):
             raise KeyboardInterrupt

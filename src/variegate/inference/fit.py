@@ -298,8 +298,10 @@ class _Search:
 
     def _refine(self, close: list[Point]) -> None:
         """Stage B from the best starts; hyperparameters once more where the best of them wants others."""
-        reached = [self._natural_gradient(point, self.n_sets, (level(point), error(point))) for point in close]
-        self.points.append(max(reached, key=level))
+        reached: list[Point] = []
+        for point in close:
+            reached.append(self._natural_gradient(point, self.n_sets, (level(point), error(point))))
+            self.points.append(max(reached, key=level))  # one by one, so that Ctrl-C loses none
         if self._update_hyperparameters(self.points[-1], least_change=0.25):
             # what was reached under the old target says nothing about the new one
             best = self.points[-1]
