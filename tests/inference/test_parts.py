@@ -291,6 +291,17 @@ class TestImportance:
         assert found.pareto_k == -np.inf
         assert found.effective_size == pytest.approx(100)
 
+    @pytest.mark.parametrize("shares", [(0.99, 0.01), (0.5, 0.5), (0.01, 0.99)])
+    def test_a_few_sets_that_recur_are_no_tail(self, shares):
+        """Two weights, one twice the other: bounded, however often each is met."""
+        counts = (400 * np.array(shares)).astype(int)
+        found = smooth(np.repeat(np.log([1.0, 2.0]), counts))
+        assert found.pareto_k < 0.5
+        np.testing.assert_allclose(np.unique(found.weights), np.array([1, 2]) / (counts @ [1, 2]))
+
+    def test_one_weight_that_carries_everything_is_the_worst(self):
+        assert smooth(np.append(np.zeros(399), 20.0)).pareto_k == np.inf
+
     def test_a_hopeless_approximation_is_noticed(self):
         rng = np.random.default_rng(0)
         assert smooth(0.3 * rng.normal(size=1000)).pareto_k < 0.5
