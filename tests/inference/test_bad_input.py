@@ -120,6 +120,9 @@ def poisoned(value):
                 (1j * np.eye(4), "phi must be real"),
             ]
         ),
+        (lambda X, y: Target(len, bernoulli_prior(4, expected_size=1), "bernoulli"), r"CustomLikelihood\(function"),
+        (lambda X, y: Gaussian(X, y, slab_precision="auto"), "slab_precision must be a finite number .* got 'auto'"),
+        (lambda X, y: Gaussian([[1, 2], [3]], y), "X must have rows of equal length"),
         (lambda X, y: dpp_prior(csr_array(np.eye(4)), expected_size=1), "Hand in phi.toarray"),
         (lambda X, y: dpp_prior(3.0, expected_size=1), "phi must be a matrix"),
         (

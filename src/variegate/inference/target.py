@@ -76,6 +76,11 @@ class Target:
             raise ValueError(
                 "A DPP posterior needs similarity features phi, and neither they nor a DPP prior were given."
             )
+        if not isinstance(self.likelihood, Likelihood):
+            raise ValueError(
+                f"The likelihood must have `log_evidence` and `n_features`, got {type(self.likelihood).__name__}. "
+                "A function of a set becomes one as CustomLikelihood(function, n_features)."
+            )
         if self.likelihood.n_features != self.prior.n_items:
             raise ValueError(
                 f"The likelihood has {self.likelihood.n_features} features, the prior {self.prior.n_items}; "

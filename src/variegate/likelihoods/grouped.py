@@ -31,8 +31,8 @@ class Grouped:
 
     def __init__(self, likelihood: Any, unit: Any) -> None:
         numbers = np.asarray(unit)
-        n_units = int(numbers.max()) + 1 if numbers.size else 0
-        if numbers.shape != (likelihood.n_features,) or set(numbers.tolist()) != set(range(n_units)):
+        whole = numbers.shape == (likelihood.n_features,) and numbers.dtype.kind in "iu"
+        if not whole or not np.array_equal(np.unique(numbers), np.arange(len(np.unique(numbers)))):
             raise ValueError(
                 f"unit must number the unit of each of the {likelihood.n_features} columns as 0, 1, … without gaps."
             )
