@@ -7,7 +7,7 @@ from inference_problems import PAIRS, Exact, correlated_data, make_target, simil
 from variegate.inference import ConvergenceWarning, Settings, Target, fit, sample_posterior
 from variegate.inference.fit import error, level
 from variegate.inference.rao_blackwell import Point
-from variegate.likelihoods import CustomLikelihood, Gaussian
+from variegate.likelihoods import CustomLikelihood, Gaussian, ep
 from variegate.priors import bernoulli_prior, dpp_prior
 
 GIVEN = Settings(learn_size=False, learn_slab=False)
@@ -115,6 +115,21 @@ def test_without_gains_the_last_pass_belongs_to_the_prior_that_is_returned():
     assert found.target.prior.expected_size > 1
     exact = Exact(found.target)
     assert exact.divergence(found.q.theta)[0] - exact.smallest_divergence() < 0.02
+
+
+def test_expectation_propagation_is_rough_inside_a_fit_only(monkeypatch):
+    tolerances = []
+
+    def watched(problem, start, tolerance=ep.TOLERANCE):
+        tolerances.append(tolerance)
+        return solve(problem, start, tolerance)
+
+    solve = ep.solve
+    monkeypatch.setattr(ep, "solve", watched)
+    found = fit(make_target(task="logistic", M=8), np.random.default_rng(0), Settings(n_starts=1))
+    assert set(tolerances) == {ep.ROUGH_TOLERANCE}
+    found.target.evaluate([np.array([0, 1])])
+    assert tolerances[-1] == ep.TOLERANCE
 
 
 def test_the_level_of_a_short_trace_has_its_own_error():

@@ -137,7 +137,7 @@ def fit(
         if start.shape != (target.n_features,) or not np.isfinite(start).all():
             raise ValueError(f"start must hold {target.n_features} finite numbers, θ for each feature, got {start!r}.")
         start = feasible(target, start)
-    search = _Search(target, np.random.default_rng(rng), settings or Settings(), callback)
+    search = _Search(target.roughly(True), np.random.default_rng(rng), settings or Settings(), callback)
     interrupted = False
     # the loop works on many small matrices, on which BLAS threads wait for each other longer than they compute
     with threadpool_limits(1, user_api="blas"):
@@ -332,7 +332,7 @@ class _Search:
         q, sets, log_ratios = self._draw(point.theta, self._affordable(FINAL_SETS))
         return Fit(
             q=q,
-            target=self.target,
+            target=self.target.roughly(False),
             elbo=float(log_ratios.mean()),
             elbo_error=float(log_ratios.std() / np.sqrt(len(sets))),
             elbo_trace=point.elbo,

@@ -12,6 +12,7 @@ from ..dpp import IndependentSets, LowRankDPP, SetDistribution
 from ..dpp.sets import IntArray, as_size
 from ..dpp.volume import Volume, VolumeGains
 from ..likelihoods import FlipLikelihood, GainsLikelihood, Likelihood
+from ..likelihoods.protocol import roughly
 
 Float64Array = npt.NDArray[np.float64]
 Family = Literal["dpp", "bernoulli"]
@@ -197,6 +198,11 @@ class Target:
         if not isinstance(self.likelihood, FlipLikelihood):
             raise ValueError(f"{type(self.likelihood).__name__} has no slab precision to change.")
         return replace(self, likelihood=self.likelihood.with_slab_precision(c), _cache={})
+
+    def roughly(self, rough: bool) -> Self:
+        """The same as a fit needs it, or as users do; the evaluations start anew where that makes a difference."""
+        likelihood = roughly(self.likelihood, rough)
+        return self if likelihood is self.likelihood else replace(self, likelihood=likelihood, _cache={})
 
     def log_joint(self, S: IntArray) -> float:
         """Log p(y|S) + log p(S)."""

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from .protocol import Coefficients, FlipGains, FloatArray, IntArray, Predictive
+from .protocol import Coefficients, FlipGains, FloatArray, IntArray, Predictive, roughly
 
 
 class Grouped:
@@ -66,6 +66,12 @@ class Grouped:
         """Return the same units with another slab precision."""
         twin = copy.copy(self)
         twin.likelihood = self.likelihood.with_slab_precision(c)
+        return twin
+
+    def roughly(self, rough: bool = True) -> Self:
+        """Return the same units, their likelihood as a fit needs it, or not."""
+        twin = copy.copy(self)
+        twin.likelihood = roughly(self.likelihood, rough)
         return twin
 
     def columns(self, S: IntArray) -> IntArray:
