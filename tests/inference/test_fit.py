@@ -146,6 +146,12 @@ class TestBehaviour:
         np.testing.assert_array_equal(first.q.theta, again.q.theta)
         assert first.elbo == again.elbo
 
+    def test_a_seed_determines_the_fit_of_a_target_that_was_fitted_before(self):
+        target = make_target(task="logistic", M=8, seed=3)
+        first, again = (fit(target, np.random.default_rng(5), Settings(n_starts=1)) for _ in range(2))
+        np.testing.assert_array_equal(first.q.theta, again.q.theta)
+        assert first.elbo == again.elbo
+
     def test_a_seed_may_be_a_number(self):
         numbered, generated = (fit(make_target(M=8, seed=3), rng) for rng in (5, np.random.default_rng(5)))
         np.testing.assert_array_equal(numbered.q.theta, generated.q.theta)

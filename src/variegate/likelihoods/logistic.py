@@ -92,9 +92,13 @@ class Logistic:
         return twin
 
     def roughly(self, rough: bool = True) -> Self:
-        """Return the same data and warm starts with EP stopped earlier, as inside a fit, or not."""
+        """Return the same data with EP stopped earlier, as inside a fit, or not.
+
+        Warm starts begin anew: a fit must not depend on what was computed before it.
+        """
         twin = copy.copy(self)
         twin._tolerance = ep.ROUGH_TOLERANCE if rough else ep.TOLERANCE
+        twin._recent = RecentSites(self.n_features, ep.cold_sites(self._power))
         return twin
 
     def log_evidence(self, S: IntArray) -> float:
