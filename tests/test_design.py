@@ -49,6 +49,23 @@ def test_constant_columns_vanish(value, sparse):
     assert got.inverse_scale[1] > 0
 
 
+@pytest.mark.parametrize("form", [np.asarray, csc_array])
+@pytest.mark.parametrize("unit", [1e307, 1e160, 1e-160, 1e-200, 1e-307])
+def test_columns_whose_variance_no_float_can_hold(unit, form, rng):
+    """Neither a constant column nor a numpy warning: an error that says what to do."""
+    X = rng.uniform(1.0, 2.0, size=(30, 3))
+    X[:, 1] *= unit
+    with pytest.raises(ValueError, match=r"variance (over|under)flows; rescale"):
+        Design.of(form(X), np.ones(30))
+
+
+@pytest.mark.parametrize("form", [np.asarray, csc_array])
+def test_a_column_that_varies_in_rows_without_weight_is_constant(form):
+    X = np.zeros((5, 2))
+    X[:, 1], X[4, 0] = np.arange(5), 1e-200
+    assert Design.of(form(X), np.array([1.0, 1, 1, 1, 0])).inverse_scale[0] == 0
+
+
 def test_gram_rows_are_evicted_oldest_first():
     asked = []
 
@@ -62,6 +79,25 @@ def test_gram_rows_are_evicted_oldest_first():
     assert asked == [0, 1, 2, 3, 1]
     assert rows.block(np.array([3])) is None
     np.testing.assert_array_equal(rows.block(np.array([1, 2])), [[1, 1], [2, 2]])
+
+
+def test_rows_are_right_after_an_interrupt():
+    """Ctrl-C while rows are computed: what was evicted for them must not be lost, nor found, twice."""
+    hurry = [True]
+
+    def compute(S):
+        if hurry and 5 in S:
+            hurry.clear()
+            raise KeyboardInterrupt
+        return np.outer(S, np.ones(10))
+
+    rows = GramRows(compute, 10, max_bytes=3 * 80)
+    rows.rows(np.array([0, 3]))
+    rows.rows(np.array([0, 2, 4]))
+    with pytest.raises(KeyboardInterrupt):
+        rows.rows(np.array([0, 3, 5]))
+    for S in ([0, 2], [0, 2, 4], [3, 5], [0, 3, 5]):
+        np.testing.assert_array_equal(rows.rows(np.array(S))[:, 0], S)
 
 
 def test_a_set_larger_than_the_cache_is_computed_directly():

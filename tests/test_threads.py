@@ -56,10 +56,11 @@ def test_how_numpy_treats_overflow_is_inherited(cores):
 
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_products_do_not_depend_on_the_number_of_cores(cores, monkeypatch, order, dtype):
+@pytest.mark.parametrize("M", [1, 2, 301])
+def test_products_do_not_depend_on_the_number_of_cores(cores, monkeypatch, order, dtype, M):
     monkeypatch.setattr(design, "LARGE_PRODUCT", 0)
     rng = np.random.default_rng(0)
-    X = np.asarray(3 + rng.normal(size=(40, 301)), dtype=dtype, order=order)
+    X = np.asarray(3 + rng.normal(size=(40, M)), dtype=dtype, order=order)
     A, T = rng.normal(size=(7, 40)), rng.random((3, 40))
     table = design.Design.of(X, np.ones(40))
     found = []

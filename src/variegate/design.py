@@ -17,6 +17,7 @@ IntArray = NDArray[np.int64]
 BLOCK_BYTES = 1 << 20  # dense tables are read through a float64 buffer of this size, which fits in cache
 LARGE_PRODUCT = 1e8  # multiplications, five milliseconds of them: from here on two halves side by side
 CONSTANT = 1e-11  # a standard deviation below this fraction of the mean is rounding error
+FAINT = 1e-150  # the square of a smaller standard deviation has few digits or none
 
 
 @dataclass(frozen=True)
@@ -35,13 +36,15 @@ class Design:
         """Measure the columns of X under the row weights (N,)."""
         n = weights.sum()
         plain = cls(X, np.zeros(X.shape[1]), np.ones(X.shape[1]))
-        centre = plain.cross(weights[None, :])[0] / n
-        centred = cls(X, centre, plain.inverse_scale)
         with np.errstate(over="ignore", invalid="ignore"):
+            centre = plain.cross(weights[None, :])[0] / n
+            centred = cls(X, centre, plain.inverse_scale)
             scale = np.sqrt(np.maximum(centred.squares(weights[None, :])[0] / n, 0.0))
         if not np.isfinite(scale).all():
             raise ValueError("X has columns whose variance overflows; rescale them to a sensible unit.")
-        constant = scale <= np.maximum(CONSTANT * np.abs(centre), np.finfo(float).tiny)
+        if _vary(X, np.flatnonzero(scale < FAINT), weights > 0):
+            raise ValueError("X has columns whose variance underflows; rescale them to a sensible unit.")
+        constant = scale <= np.maximum(CONSTANT * np.abs(centre), FAINT)
         return cls(X, centre, np.where(constant, 0.0, 1.0 / np.where(constant, 1.0, scale)))
 
     @property
@@ -85,7 +88,7 @@ class Design:
     def _dense_products(self, A: FloatArray, T: FloatArray) -> tuple[FloatArray, FloatArray]:
         N, M = self.shape
         cross, squares = np.empty((len(A), M)), np.empty((len(T), M))
-        large = N * M * (len(A) + len(T)) > LARGE_PRODUCT
+        large = M > 1 and N * M * (len(A) + len(T)) > LARGE_PRODUCT
         halves = [slice(0, M // 2), slice(M // 2, M)] if large else [slice(0, M)]
         direct = self.X.dtype == np.float64 and self._near_origin
         side_by_side(partial(self._fill_products, A, T, cross, squares, direct), halves)
@@ -130,3 +133,13 @@ class Design:
 
     def _stored(self, values: FloatArray) -> Any:
         return sparse.csc_array((values, self.X.indices, self.X.indptr), shape=self.X.shape)
+
+
+def _vary(X: Any, columns: IntArray, counted: NDArray[np.bool_]) -> bool:
+    """Whether any of these columns has two values in the rows that count; a few columns at a time."""
+    for start in range(0, len(columns), 64):
+        some = X[:, columns[start : start + 64]]
+        values = some.toarray() if sparse.issparse(some) else some
+        if np.ptp(values[counted], axis=0).any():
+            return True
+    return False

@@ -36,8 +36,8 @@ def dpp_prior(phi: npt.ArrayLike, *, expected_size: float, log_odds: npt.ArrayLi
     >>> prior.inclusion_prob().round(3)
     array([0.167, 0.167, 0.167])
     """
-    features = np.asarray(phi)
-    return LowRankDPP(features, _tilt(log_odds, len(features))).rescaled(expected_size)
+    n_features = (*np.shape(phi), 0)[0]  # whether phi is a matrix at all, LowRankDPP checks
+    return LowRankDPP(phi, _tilt(log_odds, n_features)).rescaled(expected_size)
 
 
 def _tilt(log_odds: npt.ArrayLike | None, n_features: int) -> npt.NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from inference_problems import PAIRS, Exact
 from variegate.inference import Settings, Target, fit
@@ -111,6 +112,19 @@ def poisoned(value):
             lambda X, y: Target(Gaussian(X, y), bernoulli_prior(4, expected_size=1), "dpp", phi=poisoned(np.nan)[:4]),
             "finite",
         ),
+        *(
+            (lambda X, y, phi=phi: Target(Gaussian(X, y), bernoulli_prior(4, expected_size=1), phi=phi), message)
+            for phi, message in [
+                (csr_array(np.eye(4)), "Hand in phi.toarray"),
+                (np.ones(4), "phi must be a matrix"),
+                (1j * np.eye(4), "phi must be real"),
+            ]
+        ),
+        (lambda X, y: Target(len, bernoulli_prior(4, expected_size=1), "bernoulli"), r"CustomLikelihood\(function"),
+        (lambda X, y: Gaussian(X, y, slab_precision="auto"), "slab_precision must be a finite number .* got 'auto'"),
+        (lambda X, y: Gaussian([[1, 2], [3]], y), "X must have rows of equal length"),
+        (lambda X, y: dpp_prior(csr_array(np.eye(4)), expected_size=1), "Hand in phi.toarray"),
+        (lambda X, y: dpp_prior(3.0, expected_size=1), "phi must be a matrix"),
         (
             lambda X, y: Target(Gaussian(X, y), bernoulli_prior(4, expected_size=1), "bernoulli", size=5),
             "between 0 and 4",

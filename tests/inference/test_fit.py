@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from inference_problems import PAIRS, Exact, correlated_data, make_target, similarity_of_columns
-from variegate.inference import ConvergenceWarning, Settings, Target, fit
+from variegate.inference import ConvergenceWarning, Settings, Target, fit, sample_posterior
 from variegate.inference.fit import error, level
 from variegate.inference.rao_blackwell import Point
-from variegate.likelihoods import CustomLikelihood, Gaussian
+from variegate.likelihoods import CustomLikelihood, Gaussian, ep
 from variegate.priors import bernoulli_prior, dpp_prior
 
 GIVEN = Settings(learn_size=False, learn_slab=False)
@@ -117,6 +117,21 @@ def test_without_gains_the_last_pass_belongs_to_the_prior_that_is_returned():
     assert exact.divergence(found.q.theta)[0] - exact.smallest_divergence() < 0.02
 
 
+def test_expectation_propagation_is_rough_inside_a_fit_only(monkeypatch):
+    tolerances = []
+
+    def watched(problem, start, tolerance=ep.TOLERANCE):
+        tolerances.append(tolerance)
+        return solve(problem, start, tolerance)
+
+    solve = ep.solve
+    monkeypatch.setattr(ep, "solve", watched)
+    found = fit(make_target(task="logistic", M=8), np.random.default_rng(0), Settings(n_starts=1))
+    assert set(tolerances) == {ep.ROUGH_TOLERANCE}
+    found.target.evaluate([np.array([0, 1])])
+    assert tolerances[-1] == ep.TOLERANCE
+
+
 def test_the_level_of_a_short_trace_has_its_own_error():
     """One estimate has the error of one estimate."""
     point = Point(np.zeros(1), np.zeros(1), np.array([-3.0, -1.0]), np.array([0.3, 0.4]), converged=False)
@@ -130,6 +145,18 @@ class TestBehaviour:
         first, again = (fit(make_target(M=8, seed=3), np.random.default_rng(5)) for _ in range(2))
         np.testing.assert_array_equal(first.q.theta, again.q.theta)
         assert first.elbo == again.elbo
+
+    def test_a_seed_determines_the_fit_of_a_target_that_was_fitted_before(self):
+        target = make_target(task="logistic", M=8, seed=3)
+        first, again = (fit(target, np.random.default_rng(5), Settings(n_starts=1)) for _ in range(2))
+        np.testing.assert_array_equal(first.q.theta, again.q.theta)
+        assert first.elbo == again.elbo
+
+    def test_a_seed_may_be_a_number(self):
+        numbered, generated = (fit(make_target(M=8, seed=3), rng) for rng in (5, np.random.default_rng(5)))
+        np.testing.assert_array_equal(numbered.q.theta, generated.q.theta)
+        chains = [sample_posterior(make_target(M=8), 50, rng) for rng in (5, np.random.default_rng(5))]
+        np.testing.assert_array_equal(chains[0].inclusion, chains[1].inclusion)
 
     def test_progress_is_reported(self):
         heard = []
@@ -147,6 +174,20 @@ class TestBehaviour:
         assert found.interrupted
         assert not found.converged
         assert np.isfinite(found.elbo)
+
+    def test_interrupt_keeps_the_starts_that_have_been_refined(self):
+        heard = []
+
+        def impatient(progress):
+            if progress.stage == "natural gradient":
+                heard.append(progress)
+                if [p.iteration for p in heard].count(1) == 2:  # the second start
+                    raise KeyboardInterrupt
+
+        with pytest.warns(ConvergenceWarning, match="best found so far"):
+            found = fit(make_target(M=8, seed=1), np.random.default_rng(0), callback=impatient)
+        first = [p.elbo for p in heard[:-1]]
+        np.testing.assert_array_equal(found.elbo_trace[-len(first) :], first)
 
     def test_interrupt_before_there_is_anything_is_an_interrupt(self):
         def at_once(progress):
@@ -251,6 +292,10 @@ def test_a_prior_of_low_rank_is_not_asked_for_more():
     [
         (lambda: Settings(solver="mcmc"), "sample_posterior"),
         (lambda: Settings(max_iter=0), "max_iter must be at least 1"),
+        (lambda: Settings(n_starts=2.5), "n_starts must be at least 1, a whole number, got 2.5"),
+        (lambda: Settings(n_sets="64"), "n_sets must be at least 1, a whole number, got '64'"),
+        (lambda: Settings(tol=-0.1), "zero or more, got -0.1"),
+        (lambda: Settings(tol=np.nan), "zero or more, got nan"),
         (lambda: Settings(covariance="K"), '"empirical" or "closed"'),
         (lambda: make_target(size=0), "at least 1"),
         (lambda: make_target(posterior="DPP"), '"dpp" or "bernoulli"'),

@@ -12,6 +12,7 @@ from variegate.inference.hyperparameters import learn_size, learn_slab_precision
 from variegate.inference.importance import fit_pareto, smooth
 from variegate.inference.local_search import grow, polish
 from variegate.inference.proposal import propose
+from variegate.inference.rao_blackwell import hopeless
 from variegate.inference.statistics import (
     Step,
     average_step,
@@ -20,7 +21,7 @@ from variegate.inference.statistics import (
     joint_step,
     plain_statistics,
 )
-from variegate.likelihoods import Gaussian, Logistic
+from variegate.likelihoods import CustomLikelihood, Gaussian, Logistic
 from variegate.priors import bernoulli_prior, dpp_prior
 
 
@@ -288,6 +289,17 @@ class TestImportance:
         assert found.pareto_k == -np.inf
         assert found.effective_size == pytest.approx(100)
 
+    @pytest.mark.parametrize("shares", [(0.99, 0.01), (0.5, 0.5), (0.01, 0.99)])
+    def test_a_few_sets_that_recur_are_no_tail(self, shares):
+        """Two weights, one twice the other: bounded, however often each is met."""
+        counts = (400 * np.array(shares)).astype(int)
+        found = smooth(np.repeat(np.log([1.0, 2.0]), counts))
+        assert found.pareto_k < 0.5
+        np.testing.assert_allclose(np.unique(found.weights), np.array([1, 2]) / (counts @ [1, 2]))
+
+    def test_one_weight_that_carries_everything_is_the_worst(self):
+        assert smooth(np.append(np.zeros(399), 20.0)).pareto_k == np.inf
+
     def test_a_hopeless_approximation_is_noticed(self):
         rng = np.random.default_rng(0)
         assert smooth(0.3 * rng.normal(size=1000)).pareto_k < 0.5
@@ -313,3 +325,34 @@ def test_no_exchange_improves_a_polished_set_though_gains_are_approximate(rng):
         others = np.setdiff1d(np.arange(30), S)
         best = max(target.log_joint(np.sort(np.append(np.delete(S, j), m))) for j in range(4) for m in others)
         assert best < target.log_joint(S) + 1e-6
+
+
+class TestGivingUp:
+    """When stage A gives up a start, and when local search gives up a set."""
+
+    def hopeless(self, values, promise, to_beat):
+        trace = [(value, 0.1) for value in values]
+        return hopeless(trace, Step(np.zeros(1), squared=2 * promise, noise=0.0), to_beat)
+
+    def test_before_the_trial_only_the_promise_counts(self):
+        assert not self.hopeless([-20.0, -20.0], promise=6.0, to_beat=0.0)  # four such steps go beyond
+        assert self.hopeless([-20.0, -20.0], promise=4.0, to_beat=0.0)
+
+    def test_after_it_a_start_must_be_rising(self):
+        assert self.hopeless([-5.0] * 4, promise=50.0, to_beat=0.0)
+        assert not self.hopeless([-11.0, -9.0, -7.0, -5.0], promise=50.0, to_beat=0.0)
+        assert self.hopeless([-5.0, -7.0, -9.0, -11.0], promise=50.0, to_beat=0.0)
+        assert self.hopeless([-40.0, -30.0, -20.0, -15.0], promise=50.0, to_beat=0.0)  # rising, from too far below
+
+    def test_what_is_level_with_the_best_goes_on(self):
+        assert not self.hopeless([-0.2] * 6, promise=0.0, to_beat=0.0)  # within three standard errors
+        assert not self.hopeless([-5.0] * 6, promise=0.0, to_beat=-np.inf)
+
+    def test_only_a_thorough_search_looks_behind_gains_that_underrate(self):
+        worth = np.array([1.0, -1.0, 2.0])
+        likelihood = CustomLikelihood(lambda S: float(worth[S].sum()), 3, flip_gains=lambda S: np.full(3, -1.0))
+        likelihood.exact_gains = False
+        target = Target(likelihood, bernoulli_prior(3, expected_size=1.5), "bernoulli")
+        nothing = np.empty(0, dtype=np.int64)
+        assert polish(target, nothing, keep_size=False, thorough=False).tolist() == []
+        assert polish(target, nothing, keep_size=False).tolist() == [0, 2]

@@ -18,6 +18,7 @@ from variegate.likelihoods import (
     SumLikelihood,
     ep,
 )
+from variegate.likelihoods.protocol import roughly
 
 N, M = 25, 9
 RNG = np.random.default_rng(7)
@@ -62,6 +63,17 @@ def test_protocols(name):
     assert isinstance(model, FlipLikelihood) == (name in FLIPPING)
     assert isinstance(model, PredictiveLikelihood) == (name in FITTED)
     assert model.n_features == M
+
+
+@members
+def test_rough_values_are_close_and_leave_no_trace(name):
+    model = ALL[name]()
+    rough = roughly(model, True)
+    assert (rough is model) == (name in ("gaussian", "custom"))  # which are exact
+    for S in SETS:
+        assert rough.flip_gains(S).log_evidence == pytest.approx(model.log_evidence(S), abs=2e-4)
+        np.testing.assert_allclose(rough.flip_gains(S).gains, model.flip_gains(S).gains, atol=1e-2)
+        assert roughly(rough, False).log_evidence(S) == pytest.approx(ALL[name]().log_evidence(S), abs=2e-6)
 
 
 @members

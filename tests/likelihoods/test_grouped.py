@@ -52,7 +52,7 @@ def test_units_of_one_column_change_nothing(X):
     assert grouped.link == "logit"
 
 
-@pytest.mark.parametrize("unit", [[0, 1], [0, 1, 3, 3, 3, 3, 3], [[0]], []])
+@pytest.mark.parametrize("unit", [[0, 1], [0, 1, 3, 3, 3, 3, 3], [[0]], [], [0.0] * 7, ["a"] * 7])
 def test_bad_numbers(unit, X):
     with pytest.raises(ValueError, match="number the unit of each of the 7 columns"):
         Grouped(make("gaussian", X), unit)

@@ -52,10 +52,13 @@ class GramRows:
             self._clock += 1
             self._last_use[here[here >= 0]] = self._clock
             slots = np.argsort(self._last_use, kind="stable")[: len(missing)]
+            # Ctrl-C may come in between, and a fit goes on with these rows: a slot may then name a feature that is
+            # elsewhere, but no feature points at a slot that holds another
             evicted = self._feature_in[slots]
-            self._slot_of[evicted[evicted >= 0]] = -1
+            self._slot_of[evicted[(evicted >= 0) & (self._slot_of[evicted] == slots)]] = -1
             self._buffer[slots] = self._compute(missing)
-            self._slot_of[missing], self._feature_in[slots] = slots, missing
+            self._feature_in[slots] = missing
+            self._slot_of[missing] = slots
             self._last_use[slots] = self._clock
         return True
 

@@ -66,8 +66,10 @@ class Settings:
             raise ValueError(f'covariance must be "empirical" or "closed", got {self.covariance!r}.')
         for name in ("n_starts", "n_sets", "max_iter"):
             value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ValueError(f"{name} must be at least 1, got {value}.")
+            if value is not None and not (isinstance(value, int | np.integer) and value >= 1):
+                raise ValueError(f"{name} must be at least 1, a whole number, got {value!r}.")
+        if not self.tol >= 0:  # also where it is nan
+            raise ValueError(f"tol must be a number of nats, zero or more, got {self.tol!r}.")
 
     @property
     def iterations(self) -> int:
@@ -108,13 +110,13 @@ class Fit:
 
 def fit(
     target: Target,
-    rng: np.random.Generator,
+    rng: np.random.Generator | int | None,
     settings: Settings | None = None,
     *,
     start: Float64Array | None = None,
     callback: Callback | None = None,
 ) -> Fit:
-    """Fit q to the target by maximising the ELBO.
+    """Fit q to the target by maximising the ELBO; `rng` is a generator or a seed.
 
     `start` (M,) is a warm start of θ; other starts are then left out. On Ctrl-C the best point so far is returned,
     with a warning; before there is one, KeyboardInterrupt goes on its way. `callback` hears a `Progress` after every
@@ -135,7 +137,7 @@ def fit(
         if start.shape != (target.n_features,) or not np.isfinite(start).all():
             raise ValueError(f"start must hold {target.n_features} finite numbers, θ for each feature, got {start!r}.")
         start = feasible(target, start)
-    search = _Search(target, rng, settings or Settings(), callback)
+    search = _Search(target.roughly(True), np.random.default_rng(rng), settings or Settings(), callback)
     interrupted = False
     # the loop works on many small matrices, on which BLAS threads wait for each other longer than they compute
     with threadpool_limits(1, user_api="blas"):
@@ -296,8 +298,10 @@ class _Search:
 
     def _refine(self, close: list[Point]) -> None:
         """Stage B from the best starts; hyperparameters once more where the best of them wants others."""
-        reached = [self._natural_gradient(point, self.n_sets, (level(point), error(point))) for point in close]
-        self.points.append(max(reached, key=level))
+        reached: list[Point] = []
+        for point in close:
+            reached.append(self._natural_gradient(point, self.n_sets, (level(point), error(point))))
+            self.points.append(max(reached, key=level))  # one by one, so that Ctrl-C loses none
         if self._update_hyperparameters(self.points[-1], least_change=0.25):
             # what was reached under the old target says nothing about the new one
             best = self.points[-1]
@@ -328,7 +332,7 @@ class _Search:
         q, sets, log_ratios = self._draw(point.theta, self._affordable(FINAL_SETS))
         return Fit(
             q=q,
-            target=self.target,
+            target=self.target.roughly(False),
             elbo=float(log_ratios.mean()),
             elbo_error=float(log_ratios.std() / np.sqrt(len(sets))),
             elbo_trace=point.elbo,

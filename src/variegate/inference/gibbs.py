@@ -67,7 +67,7 @@ def _state(target: Target, S: IntArray) -> _State:
 def sample_posterior(
     target: Target,
     n_steps: int,
-    rng: np.random.Generator,
+    rng: np.random.Generator | int | None,
     *,
     burn_in: int | None = None,
     start: npt.ArrayLike = (),
@@ -91,6 +91,7 @@ def sample_posterior(
     burn_in = n_steps // 10 if burn_in is None else burn_in
     if burn_in < 0:
         raise ValueError(f"burn_in must not be negative, got {burn_in}.")
+    rng = np.random.default_rng(rng)
     state = _state(target, _start(target, start))
     sets: list[IntArray] = []
     log_weights = np.empty(n_steps)

@@ -7,6 +7,8 @@ from scipy.special import logsumexp
 
 from .target import Float64Array
 
+ALIKE = 0.9  # weights that are worth this share of the sets are too alike to have a tail
+
 
 class ImportanceWeights(NamedTuple):
     """Weights target/q of sets drawn from q, smoothed, summing to one."""
@@ -23,8 +25,9 @@ class ImportanceWeights(NamedTuple):
 def smooth(log_ratios: Float64Array) -> ImportanceWeights:
     """Pareto-smoothed importance sampling (Vehtari, Simpson, Gelman, Yao & Gabry).
 
-    The largest weights are replaced by quantiles of a generalised Pareto law fitted to them. With hardly any spread in
-    the weights there is no tail to fit, and k̂ is −inf.
+    The largest weights are replaced by quantiles of a generalised Pareto law fitted to them. Where the weights are
+    nearly alike, or the largest ones equal, there is no tail to fit, and k̂ is −inf: sets are discrete, and a few
+    that recur with the same weight would pass for a heavy tail.
     """
     n = len(log_ratios)
     raw = np.exp(log_ratios - log_ratios.max())
@@ -33,7 +36,7 @@ def smooth(log_ratios: Float64Array) -> ImportanceWeights:
     tail, cutoff = order[-size:], raw[order[-size - 1]] if n > size else 0.0
     excess = raw[tail] - cutoff
     plain = ImportanceWeights(raw / raw.sum(), -np.inf)
-    if plain.effective_size > (1 - 1e-3) * n:
+    if plain.effective_size > ALIKE * n or not excess.any():
         return plain
     if n < 25 or np.count_nonzero(excess > 0) < 5:  # a few weights carry everything: as bad as it gets
         return plain._replace(pareto_k=np.inf)

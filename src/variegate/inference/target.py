@@ -12,6 +12,7 @@ from ..dpp import IndependentSets, LowRankDPP, SetDistribution
 from ..dpp.sets import IntArray, as_size
 from ..dpp.volume import Volume, VolumeGains
 from ..likelihoods import FlipLikelihood, GainsLikelihood, Likelihood
+from ..likelihoods.protocol import roughly
 
 Float64Array = npt.NDArray[np.float64]
 Family = Literal["dpp", "bernoulli"]
@@ -76,6 +77,11 @@ class Target:
             raise ValueError(
                 "A DPP posterior needs similarity features phi, and neither they nor a DPP prior were given."
             )
+        if not isinstance(self.likelihood, Likelihood):
+            raise ValueError(
+                f"The likelihood must have `log_evidence` and `n_features`, got {type(self.likelihood).__name__}. "
+                "A function of a set becomes one as CustomLikelihood(function, n_features)."
+            )
         if self.likelihood.n_features != self.prior.n_items:
             raise ValueError(
                 f"The likelihood has {self.likelihood.n_features} features, the prior {self.prior.n_items}; "
@@ -87,13 +93,10 @@ class Target:
             as_size(self.size, self.n_features, "the number of features")
             if self.size == 0:
                 raise ValueError("The size must be at least 1, got 0: the empty set needs no fit.")
-        if phi is not None and self._volume is None and not np.isfinite(np.sum(phi, dtype=np.float64)):
-            raise ValueError(
-                "phi must be finite, got NaN or infinite values (or numbers beyond 1e300). Mend those rows."
-            )
         if phi is not None and np.shape(phi)[:1] != (self.n_features,):
             raise ValueError(f"phi must have {self.n_features} rows, one per feature, got shape {np.shape(phi)}.")
-        phi = None if phi is None else np.asarray(phi)
+        if phi is not None and self._volume is None:
+            phi = LowRankDPP(phi, self.prior.theta).phi  # which knows what a phi must be
         object.__setattr__(self, "phi", phi)
         if self._volume is None and phi is not None:
             nugget = NUGGET if self.family == "bernoulli" else 0.0
@@ -195,6 +198,11 @@ class Target:
         if not isinstance(self.likelihood, FlipLikelihood):
             raise ValueError(f"{type(self.likelihood).__name__} has no slab precision to change.")
         return replace(self, likelihood=self.likelihood.with_slab_precision(c), _cache={})
+
+    def roughly(self, rough: bool) -> Self:
+        """The same as a fit needs it, or as users do; the evaluations start anew where that makes a difference."""
+        likelihood = roughly(self.likelihood, rough)
+        return self if likelihood is self.likelihood else replace(self, likelihood=likelihood, _cache={})
 
     def log_joint(self, S: IntArray) -> float:
         """Log p(y|S) + log p(S)."""

@@ -85,14 +85,20 @@ def covariate_table(C: Any, length: int, n_columns: int | None = None) -> FloatA
 
 def positive(value: Any, name: str) -> float:
     """Return a finite number above zero."""
-    number = float(value)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = np.nan
     if not (np.isfinite(number) and number > 0):
         raise ValueError(f"{name} must be a finite number above zero; got {value!r}.")
     return number
 
 
 def _numbers(values: Any, name: str) -> NDArray[Any]:
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{name} must have rows of equal length. Fill up or drop the shorter ones.") from error
     if array.dtype.kind in "cmM":
         raise ValueError(f"{name} must hold real numbers; got dtype {array.dtype}. Encode it as numbers.")
     try:

@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 from joblib import Parallel, delayed
 
-from .protocol import FlipGains, FlipLikelihood, FloatArray, IntArray
+from .protocol import FlipGains, FlipLikelihood, FloatArray, IntArray, roughly
 
 
 class SumLikelihood:
@@ -49,6 +49,10 @@ class SumLikelihood:
     def with_slab_precision(self, c: float) -> Self:
         """Return the same parts, each with slab precision c."""
         return type(self)([part.with_slab_precision(c) for part in self.parts], n_jobs=self.n_jobs)
+
+    def roughly(self, rough: bool = True) -> Self:
+        """Return the same parts, each as a fit needs it, or not."""
+        return type(self)([roughly(part, rough) for part in self.parts], n_jobs=self.n_jobs)
 
     def log_evidence(self, S: IntArray) -> float:
         """Sum of the parts' log evidence."""

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from .protocol import Coefficients, FlipGains, FloatArray, IntArray, Predictive
+from .protocol import Coefficients, FlipGains, FloatArray, IntArray, Predictive, roughly
 
 
 class Grouped:
@@ -31,8 +31,8 @@ class Grouped:
 
     def __init__(self, likelihood: Any, unit: Any) -> None:
         numbers = np.asarray(unit)
-        n_units = int(numbers.max()) + 1 if numbers.size else 0
-        if numbers.shape != (likelihood.n_features,) or set(numbers.tolist()) != set(range(n_units)):
+        whole = numbers.shape == (likelihood.n_features,) and numbers.dtype.kind in "iu"
+        if not whole or not np.array_equal(np.unique(numbers), np.arange(len(np.unique(numbers)))):
             raise ValueError(
                 f"unit must number the unit of each of the {likelihood.n_features} columns as 0, 1, … without gaps."
             )
@@ -66,6 +66,12 @@ class Grouped:
         """Return the same units with another slab precision."""
         twin = copy.copy(self)
         twin.likelihood = self.likelihood.with_slab_precision(c)
+        return twin
+
+    def roughly(self, rough: bool = True) -> Self:
+        """Return the same units, their likelihood as a fit needs it, or not."""
+        twin = copy.copy(self)
+        twin.likelihood = roughly(self.likelihood, rough)
         return twin
 
     def columns(self, S: IntArray) -> IntArray:

@@ -51,6 +51,7 @@ class Logistic:
     """
 
     exact_gains = False  # sites are frozen while features are flipped
+    _tolerance = ep.TOLERANCE
 
     def __init__(
         self,
@@ -88,6 +89,16 @@ class Logistic:
         twin = copy.copy(self)
         twin.slab_precision = checks.positive(c, "slab_precision")
         twin._answers = {}
+        return twin
+
+    def roughly(self, rough: bool = True) -> Self:
+        """Return the same data with EP stopped earlier, as inside a fit, or not.
+
+        Warm starts begin anew: a fit must not depend on what was computed before it.
+        """
+        twin = copy.copy(self)
+        twin._tolerance = ep.ROUGH_TOLERANCE if rough else ep.TOLERANCE
+        twin._recent = RecentSites(self.n_features, ep.cold_sites(self._power))
         return twin
 
     def log_evidence(self, S: IntArray) -> float:
@@ -145,7 +156,7 @@ class Logistic:
 
     def _solve(self, S: IntArray) -> tuple[ep.Problem, ep.Solution]:
         problem = self._problem(S)
-        solution = ep.solve(problem, self._recent.nearest(S))
+        solution = ep.solve(problem, self._recent.nearest(S), self._tolerance)
         self._recent.add(S, solution.sites)
         return problem, solution
 

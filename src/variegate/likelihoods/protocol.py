@@ -127,3 +127,11 @@ class PredictiveLikelihood(Likelihood, Protocol):
     def predictive(self, S: IntArray, X_new: Any, covariates: Any = None) -> Predictive:
         """Predictive law of the rows of X_new (n, M) given S."""
         ...
+
+
+def roughly(likelihood: Any, rough: bool) -> Any:
+    """The likelihood as a fit needs it, no more precise than the noise of the draws asks for, or as users need it.
+
+    One that knows no difference, without a method of this name, is returned as it is.
+    """
+    return likelihood.roughly(rough) if hasattr(likelihood, "roughly") else likelihood
