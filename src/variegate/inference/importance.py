@@ -26,7 +26,7 @@ def smooth(log_ratios: Float64Array) -> ImportanceWeights:
     """Pareto-smoothed importance sampling (Vehtari, Simpson, Gelman, Yao & Gabry).
 
     The largest weights are replaced by quantiles of a generalised Pareto law fitted to them. Where the weights are
-    nearly alike, or the largest ones equal, there is no tail to fit, and k̂ is −inf: sets are discrete, and a few
+    nearly alike, or the largest ones equal, there is no tail to fit, and k̂ is 0: sets are discrete, and a few
     that recur with the same weight would pass for a heavy tail.
     """
     n = len(log_ratios)
@@ -35,7 +35,7 @@ def smooth(log_ratios: Float64Array) -> ImportanceWeights:
     order = np.argsort(raw, kind="stable")
     tail, cutoff = order[-size:], raw[order[-size - 1]] if n > size else 0.0
     excess = raw[tail] - cutoff
-    plain = ImportanceWeights(raw / raw.sum(), -np.inf)
+    plain = ImportanceWeights(raw / raw.sum(), 0.0)
     if plain.effective_size > ALIKE * n or not excess.any():
         return plain
     if n < 25 or np.count_nonzero(excess > 0) < 5:  # a few weights carry everything: as bad as it gets
