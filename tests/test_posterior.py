@@ -50,6 +50,9 @@ def test_conditioning_is_renormalising_q(posterior, exact):
     for S, p in zip(exact.sets, q, strict=True):
         assert np.exp(given.log_prob(S)) == pytest.approx(p, abs=1e-9)
     assert all(1 in S and not np.isin([0, 2], S).any() for S in given.sample(20, 0))
+    share = np.exp(exact.log_q(posterior.fit.q.theta))[keep].sum()
+    assert given.condition_probability == pytest.approx(share, rel=1e-8)
+    assert posterior.condition_probability == pytest.approx(1.0)
     twice = posterior.condition(include=[1]).condition(exclude=[0, 2])
     np.testing.assert_allclose(twice.inclusion_prob(), given.inclusion_prob(), atol=1e-12)
 
@@ -152,6 +155,29 @@ def test_diagnostics_notice_a_copy_that_mean_field_overlooks(family):
         assert p.max() > 0.95
         assert d.overlooked > 3
         assert any("stand in for each other" in m and m.endswith("lets them share it.") for m in d.messages())
+
+
+def test_unlikely_conditions_are_told_and_the_correction_asks_the_data():
+    """Without a feature that every set has, q knows little of its near-copy, which the data want instead."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(80, 6))
+    X[:, 1] = 0.95 * X[:, 0] + np.sqrt(1 - 0.95**2) * rng.normal(size=80)
+    y = X[:, 0] + X[:, 3] + rng.normal(size=80)
+    target = Target(Gaussian(X, y), dpp_prior(similarity_of_columns(X), expected_size=2))
+    whole = Posterior(fit(target, rng, GIVEN))
+    without = whole.condition(exclude=[0])
+    exact = Exact(target)
+    keep = ~exact.gamma[:, 0].astype(bool)
+    p = np.where(keep, exact.posterior, 0.0)
+    truth = p @ exact.gamma / p.sum()
+    assert truth[1] > 0.99 > without.inclusion_prob()[1] + 0.2
+    np.testing.assert_allclose(without.inclusion_prob(corrected=True), truth, atol=0.05)
+    assert any("meets these conditions" in line for line in without.diagnostics().messages())
+    likely = whole.condition(exclude=[1])
+    assert not any(
+        "meets these conditions" in line
+        for line in [*whole.diagnostics().messages(), *likely.diagnostics().messages()]
+    )
 
 
 def test_features_by_name():

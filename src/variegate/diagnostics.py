@@ -6,6 +6,7 @@ import numpy as np
 
 RELIABLE = 0.7  # importance weights with a larger k̂ are not
 OVERLOOKED = np.log(20.0)  # q overlooks a rival of the best set if it makes it this much rarer than the target does
+UNUSUAL = 0.05  # conditions that fewer sets of q meet are about sets that the fit hardly looked at
 HARDLY_ANY = 0.5  # expected size below which the data support no feature
 
 
@@ -33,6 +34,7 @@ class Diagnostics(NamedTuple):
     prior_expected_size: float
     slab_precision: float | None
     independent: bool = False  # q takes the features as independent: posterior="bernoulli"
+    condition_probability: float = 1.0  # share of q's sets that meet the conditions of `condition`
     overlooked: float = 0.0  # nats by which q underrates a rival of the best set; importance weights cannot see it
 
     def messages(self) -> list[str]:
@@ -45,6 +47,12 @@ class Diagnostics(NamedTuple):
                 "Inclusion probabilities are rough: the exact distribution over sets is harder than the fitted one "
                 f"(Pareto k {self.pareto_k:.2f}, above 0.7). Read them as high, middling or low; in Python, "
                 "inclusion_prob(corrected=True) comes closer and sample_posterior gives a check."
+            )
+        if self.condition_probability < UNUSUAL:
+            found.append(
+                f"Only {self.condition_probability:.2g} of the fitted distribution meets these conditions, and a fit "
+                "is made for the likely sets: the probability of a feature that would stand in for an excluded one "
+                "may be far too low. In Python, inclusion_prob(corrected=True) asks the data instead."
             )
         if self.overlooked > OVERLOOKED:
             found.append(

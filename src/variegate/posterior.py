@@ -149,6 +149,16 @@ class Posterior:
         average[self.included], average[self.excluded] = 1.0, 0.0
         return np.asarray(average)
 
+    @property
+    def condition_probability(self) -> float:
+        """The share of q, before `condition`, whose sets meet the conditions."""
+        before, A, k = self.fit.q, self.included, self._open_size
+        log_weight = before.log_prob(A) + before.log_normalizer  # θ(A) + log ν(A)
+        if k is None:
+            return float(np.exp(min(log_weight + self.q.log_normalizer - before.log_normalizer, 0.0)))
+        after, all_of_them = self.q.log_normalizer_fixed_size(k), before.log_normalizer_fixed_size(k + len(A))
+        return float(np.exp(min(log_weight + after - all_of_them, 0.0)))
+
     def log_prob(self, S: Features) -> float:
         """Log q(S); −inf for sets that the conditions rule out."""
         whole = self.positions(S, "S")
@@ -170,7 +180,11 @@ class Posterior:
         return [self._whole(S) for S in sets]
 
     def condition(self, include: Features = (), exclude: Features = ()) -> Self:
-        """The posterior given that some features are in the set and some are not."""
+        """The posterior given that some features are in the set and some are not.
+
+        It is q under these conditions. q was fitted to the likely sets, so where they are unlikely (see
+        `condition_probability`; `diagnostics` says so below 0.05) prefer inclusion_prob(corrected=True).
+        """
         included = np.union1d(self.included, self.positions(include, "include"))
         excluded = np.union1d(self.excluded, self.positions(exclude, "exclude"))
         both = np.intersect1d(included, excluded)
@@ -314,6 +328,7 @@ class Posterior:
             prior_expected_size=float(self.target.size or self.target.prior.expected_size),
             slab_precision=getattr(self.target.likelihood, "slab_precision", None),
             independent=isinstance(self.q, IndependentSets),
+            condition_probability=self.condition_probability,
             overlooked=self._overlooked(),
         )
 

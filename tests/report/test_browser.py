@@ -37,7 +37,9 @@ def test_including_a_gene_changes_all_probabilities(open_report, model):
     assert len(shown) == len(expected) - 1
     assert max(abs(shown[name] - expected[name]) for name in shown) < 1e-4
     assert max(abs(shown[name] - before[name]) for name in shown) > 0.01  # it did matter
-    assert "expected in a set" in report.page.inner_text("#status")
+    status = report.page.inner_text("#status")
+    assert "expected in a set" in status
+    assert ("rare under the fit" in status) == (before["GENE5"] < 0.05)
     assert report.quiet()
 
 
@@ -50,6 +52,7 @@ def test_excluding_what_is_certain(open_report, model):
     shown = report.shown()
     assert max(abs(shown[name] - expected[name]) for name in shown) < 1e-4
     assert max(abs(shown[name] - model.inclusion_probabilities_[int(name[4:])]) for name in shown) > 0.01
+    assert f"without GENE{certain} are rare under the fit" in report.page.inner_text("#status")
 
 
 def test_many_conditions(open_report, model, rng):

@@ -8,6 +8,7 @@
   const names = data.names;
   const given = new Map(); // unit: "in" or "out", in the order of asking
   const FIRST = 15;
+  const UNUSUAL = 0.05; // as in Python's diagnostics
   let shown = FIRST;
   let now = model.probability;
   let best = [];
@@ -164,6 +165,8 @@
       if (data.expected_elsewhere === 0) parts.push(`${sum(now).toFixed(1)} expected in a set, ${sum(model.probability).toFixed(1)} before.`);
       if (up !== undefined && change(up) > 0.001) parts.push(`Rises most: ${say(up)}.`);
       if (down !== undefined && change(down) < -0.001) parts.push(`Falls most: ${say(down)}.`);
+      const rare = [...given].filter(([unit, how]) => (how === "in" ? model.probability[unit] : 1 - model.probability[unit]) < UNUSUAL);
+      if (rare.length) parts.push(`Sets ${rare[0][1] === "in" ? "with" : "without"} ${label(rare[0][0], 36)} are rare under the fit, which was made for the likely ones: stand-ins may be more probable than it says here.`);
       if (others.every((unit) => Math.abs(change(unit)) <= 0.001)) parts.push("All others stay as they were.");
       status.textContent = parts.join(" ");
     }
