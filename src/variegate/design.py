@@ -99,7 +99,8 @@ class Design:
     ) -> None:
         if direct and len(A):
             np.matmul(A, self.X[:, columns], out=cross[:, columns])
-            cross[:, columns] -= A.sum(axis=1)[:, None] * self.centre[columns]
+            for row, total in zip(cross[:, columns], A.sum(axis=1), strict=True):  # no second array of this size
+                row -= total * self.centre[columns]
         for span, block in self._centred_blocks(columns) if len(T) or not direct else ():
             if not direct:
                 np.matmul(A, block, out=cross[:, span])

@@ -48,7 +48,7 @@ class Settings:
     """
 
     solver: Literal["rao_blackwell", "fixed_form"] = "rao_blackwell"
-    n_starts: int = 4
+    n_starts: int = 4  # at most; of many features no more are tried after one that fell short
     n_sets: int | None = None  # sets an iteration of stage B; None: 16 to 256, by how dear they are
     max_iter: int | None = None  # None: 60 of stage B, 4000 of fixed_form
     tol: float = 0.005
@@ -185,14 +185,22 @@ class _Search:
         self._learn(start)
         reached = [self.points[-1]]
         # where features are few stage B is cheap, and every start worth trying
-        few = self.target.n_features <= FEW_FEATURES and not self.target.sets_are_dear
-        margin = HOPELESS if few else 0.0
-        for theta in later_starts(self.target, self.mode, others, self.rng) if others else []:
+        cheap = self._few and not self.target.sets_are_dear
+        margin = HOPELESS if cheap else 0.0
+        for theta in later_starts(self.target, self.mode, others, self.rng):
             reached.append(self._fixed_point(theta, to_beat=level(self.points[-1]) - margin))
             self.points.append(max(reached, key=level))
+            if not self._few and self.points[-1] is not reached[-1]:
+                # Starts are dear where features are many, and more bring little: over ten data sets of M = 2000 the
+                # ELBO was -288.9, -288.2, -288.4 with one, two and four (logistic), -1329.3 with each (Gaussian).
+                break
         best = max(level(point) for point in reached) - margin
         close = sorted((p for p in reached if level(p) >= best - 3 * error(p)), key=level, reverse=True)
-        self._refine(distinct(close)[: 4 if few else 2])
+        self._refine(distinct(close)[: 4 if cheap else 2])
+
+    @property
+    def _few(self) -> bool:
+        return self.target.n_features <= FEW_FEATURES
 
     def _printed(self, theta: Float64Array) -> None:
         """Algorithm 1; where hyperparameters are to be learned, after a quarter of the iterations or two."""
@@ -267,7 +275,7 @@ class _Search:
     def _learn(self, theta: Float64Array) -> None:
         """Stage A and empirical Bayes in turn, until the hyperparameters stay where they are."""
         for left in reversed(range(ROUNDS)):
-            point = self._fixed_point(theta, max_iter=5)
+            point = self._fixed_point(theta, max_iter=5 if self._few or self.target.exact_gains else 3)
             self.points.append(point)
             theta = point.theta
             # the last point belongs to the last target, so that later starts are compared with it under the same

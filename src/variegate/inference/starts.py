@@ -1,5 +1,7 @@
 """Where to begin: local optima of the ELBO are real, so several starts and the best of them."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from ..dpp.sets import IntArray
@@ -51,12 +53,14 @@ def best_set(target: Target, start: IntArray | None = None) -> IntArray:
     return local_search.polish(target, grown, keep_size=target.size is not None, thorough=False)
 
 
-def later_starts(target: Target, best: IntArray, n: int, rng: np.random.Generator) -> list[Float64Array]:
-    """Sets that an exact chain visits from the best one; the last start is flat."""
-    sets = [best]
+def later_starts(target: Target, best: IntArray, n: int, rng: np.random.Generator) -> Iterator[Float64Array]:
+    """Yield n starts: sets that an exact chain visits from the best one; the last start is flat."""
+    S = best
     for _ in range(n - 1):
-        sets.append(_explore(target, sets[-1], rng))
-    return [*(start_at(target, S) for S in sets[1:]), flat_start(target, target.prior.expected_size)]
+        S = _explore(target, S, rng)
+        yield start_at(target, S)
+    if n > 0:
+        yield flat_start(target, target.prior.expected_size)
 
 
 def _explore(target: Target, S: IntArray, rng: np.random.Generator) -> IntArray:
