@@ -21,7 +21,7 @@ Family = Literal["dpp", "bernoulli"]
 # divergence would be infinite. There, and only there, ΦΦᵀ gets this share of its diagonal added to its diagonal.
 NUGGET = 1e-6
 FEW_ENOUGH_TO_MEET_AGAIN = 16  # 2^16 sets
-CACHE_BYTES = 1 << 23
+CACHE_BYTES = 1 << 22
 
 
 class Evaluation(NamedTuple):

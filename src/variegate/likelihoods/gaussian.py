@@ -13,7 +13,7 @@ from .flips import Factor, additions, factorise, removals
 from .projection import Projected
 from .protocol import Coefficients, FlipGains, FloatArray, IntArray, Predictive
 
-CACHE_BYTES = 1 << 23  # the Gram cache may always have this much, or a third of the bytes of X if that is more
+CACHE_BYTES = 6 << 20  # the Gram cache may always have this much, or a quarter of the bytes of X if that is more
 
 
 class Gaussian:
@@ -73,7 +73,7 @@ class Gaussian:
             else checks.positive(noise_rate, "noise_rate")
         )
         table_bytes = X.nbytes if isinstance(X, np.ndarray) else X.data.nbytes
-        self._gram = GramRows(self._data.gram_rows, X.shape[1], cache_bytes or max(table_bytes // 3, CACHE_BYTES))
+        self._gram = GramRows(self._data.gram_rows, X.shape[1], cache_bytes or max(table_bytes // 4, CACHE_BYTES))
 
     @property
     def n_features(self) -> int:
