@@ -166,8 +166,8 @@ class TestReadme:
         rows = {cells[1].strip(): cells for cells in (line.split("|") for line in self.TEXT.splitlines()) if cells[2:]}
         ours, omp = (np.array(rows[name][2:-1], dtype=float) for name in ("variegate, 20", "OMP"))
         flat = " ".join(self.TEXT.split())
-        said = "OMP comes close in the table above (with two classes it is as good), and takes about a hundredth of the time"
-        assert said in flat
+        assert "OMP comes close in the table above (with two classes it is as good)" in flat
+        assert "and takes about a hundredth of the time" in flat
         assert omp[4] == pytest.approx(ours[4], abs=0.003)
         assert (omp[[3, 7]] < ours[[3, 7]] / 50).all()
         assert np.abs(omp[[0, 4]] - ours[[0, 4]]).max() < 0.03
