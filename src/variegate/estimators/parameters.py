@@ -46,8 +46,9 @@ PARAMETERS = """Parameters
     solver : "rao_blackwell" or "fixed_form"
         The default, or the paper's Algorithm 1 (slow, for reference).
     n_starts, max_iter, tol : int, int or None, float
-        How hard to try: starts of the solver; iterations (None: the solver's own number); and when to stop: when a
-        step promises less than `tol` nats of the evidence lower bound for each undecided feature.
+        How hard to try: starts of the solver (at most; with more than 256 features none after one that fell short);
+        iterations (None: the solver's own number); and when to stop: when a step promises less than `tol` nats
+        of the evidence lower bound for each undecided feature.
     random_state : int, RandomState, Generator or None
         Sets are drawn while fitting; an int makes fits repeatable.
     n_jobs : int, optional
