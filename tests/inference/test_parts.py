@@ -14,8 +14,10 @@ from variegate.inference.local_search import grow, polish
 from variegate.inference.proposal import propose
 from variegate.inference.rao_blackwell import hopeless
 from variegate.inference.statistics import (
+    Statistics,
     Step,
     average_step,
+    fitting,
     fixed_size_statistics,
     free_statistics,
     joint_step,
@@ -115,6 +117,21 @@ class TestStatistics:
         inclusion = target.distribution(theta).inclusion_prob_fixed_size(3)
         np.testing.assert_allclose(found.inclusion, inclusion, atol=0.02)
 
+    @pytest.mark.parametrize("pair", PAIRS, ids="/".join)
+    def test_a_nearly_certain_feature_of_a_fixed_size(self, pair):
+        # the identity k E[q(m|T) h(T ∪ m)] alone has a hundred times its noise
+        target = make_target(*pair, M=7, r=0.9, seed=1, size=3)
+        theta = np.random.default_rng(0).normal(size=7)
+        theta[2] = 9.0
+        sets = propose(target, theta).draw(4000, np.random.default_rng(1))
+        found = fixed_size_statistics(target, theta, sets, np.random.default_rng(2))
+        p = target.distribution(theta).inclusion_prob_fixed_size(3)[2]
+        assert p > 0.99
+        assert found.inclusion[2] == pytest.approx(p, abs=0.2 * (1 - p))
+        error = found.gradients[:, 2].std() / np.sqrt(len(sets))
+        assert error < 0.2 * (1 - p)
+        assert found.gradients[:, 2].mean() == pytest.approx(self.exact_gradient(target, theta)[2], abs=5 * error)
+
 
 class TestSteps:
     """What a step promises and how far it can be trusted, from known gradients and known noise."""
@@ -130,6 +147,15 @@ class TestSteps:
         assert promised == pytest.approx(0.5 * (truth**2 / F).sum(), rel=0.1)
         # without the correction noise alone would pass for a promise several times as large
         assert 0.5 * np.mean([step.squared for step in found]) > 2 * promised
+
+    def test_steps_of_a_fixed_size_have_the_length_of_its_own_metric(self):
+        # one of two equally likely features: F = [[v, -v], [-v, v]], v = 1/4, while one by one F would be v
+        sets = [np.array([m]) for m in (0, 1) * 8]
+        gradients = np.tile([0.1, -0.1], (16, 1))
+        nothing = Step(np.zeros(2), 0.0, 0.0)
+        found = Statistics(nothing, gradients, np.full(2, 0.5), np.zeros(16), sets)
+        alone = gradients / 0.25 + 5.0  # a constant in all of θ means nothing
+        np.testing.assert_allclose(fitting(alone, found), np.tile([0.2, -0.2], (16, 1)))
 
     def test_averages_of_one_feature_at_a_time(self):
         rng = np.random.default_rng(1)

@@ -12,7 +12,7 @@ import numpy as np
 
 from .correction import GainCorrection
 from .proposal import Proposal, propose
-from .statistics import Statistics, Step, fixed_size_statistics, free_statistics, joint_step, plain_statistics
+from .statistics import Statistics, Step, fitting, fixed_size_statistics, free_statistics, joint_step, plain_statistics
 from .target import Float64Array, Target
 
 DAMPING = 0.7
@@ -201,7 +201,10 @@ def natural_gradient(
         seen = True
         trace.append(elbo_of(target, proposal, found.h))
         inclusion = found.inclusion
-        step = joint_step(found.gradients, proposal.natural_direction(found.gradients, inclusion), inclusion)
+        directions = proposal.natural_direction(found.gradients, inclusion)
+        if target.size is not None:
+            directions = fitting(directions, found)
+        step = joint_step(found.gradients, directions, inclusion)
         steps.append(step)
         bearable = tol * undecided(inclusion)
         move = DAMPING * length(step, bearable / (1 + iteration / 5)) * step.direction

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..dpp.sets import IntArray
 from . import local_search
+from .exchange import exchange
 from .gibbs import sample_posterior
 from .statistics import LIMIT, log_ratio
 from .target import Float64Array, Target
@@ -66,6 +67,6 @@ def later_starts(target: Target, best: IntArray, n: int, rng: np.random.Generato
 def _explore(target: Target, S: IntArray, rng: np.random.Generator) -> IntArray:
     if target.size is None:
         return sample_posterior(target, 1, rng, burn_in=EXPLORED, start=S).sets[0]
-    # fixed size: forget half of the members at random and grow anew
-    kept = np.sort(rng.permutation(S)[: len(S) // 2])
-    return local_search.grow(target, target.size, kept)
+    for _ in range(EXPLORED):
+        S = exchange(target, [S], rng)[0]
+    return S

@@ -51,6 +51,7 @@ class Statistics(NamedTuple):
     gradients: Float64Array  # (n, M) stage B: their mean is the gradient of the ELBO, Cov_q(γ, h)
     inclusion: Float64Array  # (M,) P(m ∈ S) under q, conditionals averaged
     h: Float64Array  # (n,)
+    sets: Sequence[IntArray]
 
 
 def average_step(w: Float64Array, change: Float64Array) -> Step:
@@ -73,6 +74,24 @@ def joint_step(gradients: Float64Array, directions: Float64Array, inclusion: Flo
     squared = float(gradients.mean(axis=0)[judged] @ direction[judged])
     each = float(np.einsum("nm,nm,m->", gradients, directions, judged.astype(float))) / len(gradients)
     return Step(direction, squared, max(each - squared, 0.0) / max(len(gradients) - 1, 1))
+
+
+def fitting(directions: Float64Array, found: Statistics) -> Float64Array:
+    """Directions (n, M) of a fixed size, at the length that the metric of its sets asks for.
+
+    Natural directions know the covariance of sets of any size, and are too long where few members vary: twice, where
+    one of two features is in. A direction d has the right length if dᵀg, with the gradient g, is the variance of d(S).
+    A constant in all of θ means nothing to a fixed size, and goes.
+    """
+    weight = found.inclusion * (1 - found.inclusion)
+    weight[weight <= UNDECIDED] = 0.0
+    if not weight.any():
+        return directions
+    directions = directions - (directions @ weight / weight.sum())[:, None]
+    judged = np.where(weight > 0, directions.mean(axis=0), 0.0)
+    variance = float(np.var([judged[S].sum() for S in found.sets]))
+    asked = float(judged @ found.gradients.mean(axis=0))
+    return directions * min(max(asked, 0.0) / variance, 1.0) if variance > 0 else directions
 
 
 def log_ratio(target: Target, theta: Float64Array, batch: Batch) -> tuple[Float64Array, Float64Array]:
@@ -110,7 +129,7 @@ def free_statistics(
     averaged += h[:, None]
     gradients = _products(pi, averaged)
     gradients += w * change
-    return Statistics(step, gradients, inclusion, h)
+    return Statistics(step, gradients, inclusion, h, sets)
 
 
 def _products(a: Float64Array, b: Float64Array) -> Float64Array:
@@ -121,12 +140,24 @@ def _products(a: Float64Array, b: Float64Array) -> Float64Array:
     return np.asarray(product)
 
 
+def _least_variance(a: Float64Array, b: Float64Array) -> Float64Array:
+    """Of two estimates (n, M) of the same means, the mixture column by column with the least variance."""
+    difference = a - b
+    scatter = difference - difference.mean(axis=0)
+    variance = np.square(scatter).mean(axis=0)
+    covariance = (scatter * (b - b.mean(axis=0))).mean(axis=0)
+    share = np.clip(-covariance / np.where(variance > 0, variance, 1.0), 0.0, 1.0)
+    return np.asarray(b + share * difference)
+
+
 def fixed_size_statistics(
     target: Target, theta: Float64Array, sets: Sequence[IntArray], rng: np.random.Generator
 ) -> Statistics:
     """Statistics for sets of k features: one member at a time is replaced by every other feature.
 
-    E[γ_m h] = k E[q(m|T) h(T ∪ m)], where T is S without a random member and q(m|T) ∝ e^{θ_m} s_m(T).
+    E[γ_m h] = k E[q(m|T) h(T ∪ m)], where T is S without a random member and q(m|T) ∝ e^{θ_m} s_m(T). It says little
+    of a feature that is nearly always in, and the covariance given T and over T, which counts the members of T, little
+    of the others: each feature has the mixture of both that varies least.
     """
     k, replaced = len(sets[0]), min(len(sets[0]), REPLACED)
     rests = [np.delete(S, j) for S in sets for j in rng.permutation(k)[:replaced]]
@@ -136,13 +167,18 @@ def fixed_size_statistics(
     q = np.exp(log_q - logsumexp(log_q, axis=1, keepdims=True))
     mean_change = (q * change).sum(axis=1)
     h = h_rest + mean_change
-    gradients = k * (q * (h_rest[:, None] + change - h.mean()))
-    # the rests of one set are alike, so that only whole sets tell how large the noise is
-    gradients = gradients.reshape(len(sets), replaced, -1).mean(axis=1)
-    step = average_step(k * q, change - mean_change[:, None])
-    return Statistics(
-        step, gradients, np.minimum(k * q.mean(axis=0), 1.0), h.reshape(len(sets), replaced).mean(axis=1)
+
+    def of_sets(values: Float64Array) -> Float64Array:
+        # the rests of one set are alike, so that only whole sets tell how large the noise is
+        return np.asarray(values.reshape(len(sets), replaced, *values.shape[1:]).mean(axis=1))
+
+    gradients = _least_variance(
+        of_sets(k * q * (h_rest[:, None] + change - h.mean())),
+        of_sets(q * (change - mean_change[:, None]) + _products(q + batch.members, h[:, None])),
     )
+    inclusion = _least_variance(of_sets(k * q), of_sets(q + batch.members)).mean(axis=0)
+    step = average_step(k * q, change - mean_change[:, None])
+    return Statistics(step, gradients, np.clip(inclusion, 0.0, 1.0), of_sets(h), sets)
 
 
 def plain_statistics(target: Target, theta: Float64Array, sets: Sequence[IntArray]) -> Statistics:
@@ -152,4 +188,4 @@ def plain_statistics(target: Target, theta: Float64Array, sets: Sequence[IntArra
         row[S] = 1.0
     h = np.array([target.log_weight(S) for S in sets]) - members @ theta
     nowhere = Step(np.zeros(target.n_features), 0.0, 0.0)
-    return Statistics(nowhere, _products(members, h[:, None]), members.mean(axis=0), h)
+    return Statistics(nowhere, _products(members, h[:, None]), members.mean(axis=0), h, sets)
