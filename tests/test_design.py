@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csc_array
 
 from variegate import design
-from variegate.design import Design
+from variegate.design import Design, RoughDesign
 from variegate.dpp.gram import GramRows
 
 
@@ -36,6 +36,16 @@ def test_products_are_those_of_the_standardised_table(kind, width, rng, monkeypa
     np.testing.assert_allclose(got.columns(S), Z[:, S], atol=1e-9)
     for one, other in zip(got.cross_and_squares(A, T), (A @ Z, T @ Z**2), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-8)
+    rough = got.roughly()
+    assert isinstance(rough, Design if kind == "sparse" else RoughDesign)
+    for one, other in zip(rough.cross_and_squares(A, T), (A @ Z, T @ Z**2), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-4)
+
+
+def test_a_large_table_is_not_copied(rng, monkeypatch):
+    table = Design.of(rng.normal(size=(20, 10)), np.ones(20))
+    monkeypatch.setattr(design, "ROUGH_BYTES", 8 * 20 * 10 - 1)
+    assert table.roughly() is table
 
 
 @pytest.mark.parametrize("sparse", [False, True])

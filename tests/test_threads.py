@@ -57,12 +57,14 @@ def test_how_numpy_treats_overflow_is_inherited(cores):
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("M", [1, 2, 301])
-def test_products_do_not_depend_on_the_number_of_cores(cores, monkeypatch, order, dtype, M):
+@pytest.mark.parametrize("rough", [False, True])
+def test_products_do_not_depend_on_the_number_of_cores(cores, monkeypatch, order, dtype, M, rough):
     monkeypatch.setattr(design, "LARGE_PRODUCT", 0)
     rng = np.random.default_rng(0)
     X = np.asarray(3 + rng.normal(size=(40, M)), dtype=dtype, order=order)
     A, T = rng.normal(size=(7, 40)), rng.random((3, 40))
     table = design.Design.of(X, np.ones(40))
+    table = table.roughly() if rough else table
     found = []
     for n in (1, 2):
         cores(n)
@@ -70,4 +72,4 @@ def test_products_do_not_depend_on_the_number_of_cores(cores, monkeypatch, order
     Z = (X - X.mean(axis=0, dtype=np.float64)) / X.std(axis=0, dtype=np.float64)
     for one, two, by_hand in zip(*found, (A @ Z, T @ Z**2), strict=True):
         np.testing.assert_array_equal(one, two)
-        np.testing.assert_allclose(one, by_hand, atol=1e-10)
+        np.testing.assert_allclose(one, by_hand, atol=1e-4 if rough else 1e-10)

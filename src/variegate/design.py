@@ -17,6 +17,7 @@ IntArray = NDArray[np.int64]
 BLOCK_BYTES = 1 << 20  # dense tables are read through a float64 buffer of this size, which fits in cache
 LARGE_PRODUCT = 1e8  # multiplications, five milliseconds of them: from here on two halves side by side
 CONSTANT = 1e-11  # a standard deviation below this fraction of the mean is rounding error
+ROUGH_BYTES = 1 << 26  # the most that columns in single precision, and their squares, may take
 FAINT = 1e-150  # the square of a smaller standard deviation has few digits or none
 
 
@@ -85,13 +86,21 @@ class Design:
         squares *= self.inverse_scale**2
         return cross, squares
 
+    def roughly(self) -> "Design | RoughDesign":
+        """The same for products that need six digits, half as dear; this one where it is sparse or large."""
+        N, M = self.shape
+        if sparse.issparse(self.X) or 8 * N * M > ROUGH_BYTES:
+            return self
+        Z = np.empty((N, M), dtype=np.float32)
+        for span, block in self._centred_blocks(slice(0, M)):
+            np.multiply(block, self.inverse_scale[span], out=Z[:, span], casting="same_kind")
+        return RoughDesign(Z, np.square(Z))
+
     def _dense_products(self, A: FloatArray, T: FloatArray) -> tuple[FloatArray, FloatArray]:
         N, M = self.shape
         cross, squares = np.empty((len(A), M)), np.empty((len(T), M))
-        large = M > 1 and N * M * (len(A) + len(T)) > LARGE_PRODUCT
-        halves = [slice(0, M // 2), slice(M // 2, M)] if large else [slice(0, M)]
         direct = self.X.dtype == np.float64 and self._near_origin
-        side_by_side(partial(self._fill_products, A, T, cross, squares, direct), halves)
+        side_by_side(partial(self._fill_products, A, T, cross, squares, direct), _halves(M, N * (len(A) + len(T))))
         return cross, squares
 
     def _fill_products(
@@ -134,6 +143,32 @@ class Design:
 
     def _stored(self, values: FloatArray) -> Any:
         return sparse.csc_array((values, self.X.indices, self.X.indptr), shape=self.X.shape)
+
+
+@dataclass(frozen=True)
+class RoughDesign:
+    """Standardised columns in single precision, kept with their squares."""
+
+    Z: NDArray[np.float32]  # (N, M)
+    squared: NDArray[np.float32]  # (N, M)
+
+    def cross_and_squares(self, A: FloatArray, T: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """A X̃ and T (X̃ ∘ X̃), to about six digits of the largest term."""
+        N, M = self.Z.shape
+        cross, squares = np.empty((len(A), M)), np.empty((len(T), M))
+        left, weights = A.astype(np.float32), T.astype(np.float32)
+
+        def fill(columns: slice) -> None:
+            cross[:, columns] = left @ self.Z[:, columns]
+            squares[:, columns] = weights @ self.squared[:, columns]
+
+        side_by_side(fill, _halves(M, N * (len(A) + len(T))))
+        return cross, squares
+
+
+def _halves(M: int, work: int) -> list[slice]:
+    """All columns, or two halves of them where each takes enough `work` to be worth a thread."""
+    return [slice(0, M // 2), slice(M // 2, M)] if M > 1 and M * work > LARGE_PRODUCT else [slice(0, M)]
 
 
 def _vary(X: Any, columns: IntArray, counted: NDArray[np.bool_]) -> bool:

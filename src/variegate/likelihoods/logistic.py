@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from ..design import Design
+from ..design import Design, RoughDesign
 from ..dpp.gram import GramRows
 from . import checks, ep
 from .flips import Factor, additions, removals
@@ -73,6 +73,7 @@ class Logistic:
         self._signs = 2.0 * checks.labels(y, X.shape[0], weights) - 1.0
         self._copies, self._power = np.maximum(weights, 1.0), np.minimum(weights, 1.0)
         self._design, self._covariates = Design.of(X, weights), covariate_design(C, weights)
+        self._products: Design | RoughDesign = self._design
         # gathering columns of a C-ordered table misses the cache at every entry, so those in use are kept as rows
         self._columns = GramRows(self._design.column_rows, X.shape[1], COLUMN_BYTES, width=X.shape[0])
         self._fixed = np.vstack([np.ones(X.shape[0]), self._covariates.columns(np.arange(C.shape[1])).T])
@@ -92,12 +93,13 @@ class Logistic:
         return twin
 
     def roughly(self, rough: bool = True) -> Self:
-        """Return the same data with EP stopped earlier, as inside a fit, or not.
+        """Return the same data with EP stopped earlier and gains to six digits, as inside a fit, or not.
 
         Warm starts begin anew: a fit must not depend on what was computed before it.
         """
         twin = copy.copy(self)
         twin._tolerance = ep.ROUGH_TOLERANCE if rough else ep.TOLERANCE
+        twin._products = self._design.roughly() if rough else self._design
         twin._recent = RecentSites(self.n_features, ep.cold_sites(self._power))
         return twin
 
@@ -179,7 +181,7 @@ class Logistic:
             np.vstack([problem.Zt * (T * self._signs), self._signs * self._copies * s.sites[1]])
             for T, (problem, s) in zip(precisions, solved, strict=True)
         ]
-        cross, diagonals = self._design.cross_and_squares(np.vstack(rows), precisions)
+        cross, diagonals = self._products.cross_and_squares(np.vstack(rows), precisions)
         parts = np.split(cross, np.cumsum([len(r) for r in rows])[:-1])
         gains = np.empty((len(sets), self.n_features))
         c = self.slab_precision
