@@ -85,6 +85,23 @@ class TestTarget:
         assert calls == [2]
         np.testing.assert_array_equal(batch.gains[0], batch.gains[1])
 
+    def test_the_evidence_of_a_set_of_few_features_is_computed_once(self):
+        target = make_target(task="logistic", M=7)
+        calls = []
+        inner = target.likelihood.log_evidence
+        target.likelihood.log_evidence = lambda S: (calls.append(S), inner(S))[1]
+        for S in ([1, 2], [3], [1, 2]):
+            target.log_joint(S)
+        assert len(calls) == 2
+        target.with_slab_precision(9.0).log_joint([3])  # of which the old values say nothing
+        assert len(calls) == 3
+
+    def test_a_set_may_be_a_list(self):
+        target = make_target(M=7)
+        assert target.log_joint([4, 1]) == target.log_joint(np.array([1, 4]))
+        with pytest.raises(ValueError, match="from 0 to 6, got 9"):
+            target.log_joint([1, 9])
+
 
 class TestStatistics:
     """Averages over many sets against the exact gradient of the ELBO."""

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..dpp import IndependentSets, LowRankDPP, SetDistribution
-from ..dpp.sets import IntArray, as_size
+from ..dpp.sets import IntArray, as_index_set, as_size
 from ..dpp.volume import Volume, VolumeGains
 from ..likelihoods import FlipLikelihood, GainsLikelihood, Likelihood
 from ..likelihoods.protocol import roughly
@@ -70,6 +70,7 @@ class Target:
     size: int | None = None
     _volume: Volume | None = field(default=None, repr=False)
     _cache: dict[bytes, Evaluation] = field(default_factory=dict, repr=False)
+    _evidence: dict[bytes, float] = field(default_factory=dict, repr=False)  # of sets that recur
 
     def __post_init__(self) -> None:
         phi = self.prior.phi if isinstance(self.prior, LowRankDPP) else self.phi
@@ -197,15 +198,16 @@ class Target:
         """The same under another slab; the evaluations start anew."""
         if not isinstance(self.likelihood, FlipLikelihood):
             raise ValueError(f"{type(self.likelihood).__name__} has no slab precision to change.")
-        return replace(self, likelihood=self.likelihood.with_slab_precision(c), _cache={})
+        return replace(self, likelihood=self.likelihood.with_slab_precision(c), _cache={}, _evidence={})
 
     def roughly(self, rough: bool) -> Self:
         """The same as a fit needs it, or as users do; the evaluations start anew where that makes a difference."""
         likelihood = roughly(self.likelihood, rough)
-        return self if likelihood is self.likelihood else replace(self, likelihood=likelihood, _cache={})
+        return self if likelihood is self.likelihood else replace(self, likelihood=likelihood, _cache={}, _evidence={})
 
-    def log_joint(self, S: IntArray) -> float:
+    def log_joint(self, S: npt.ArrayLike) -> float:
         """Log p(y|S) + log p(S)."""
+        S = S if isinstance(S, np.ndarray) else as_index_set(S, self.n_features)
         value = self.log_evidence(S) + float(self.prior.theta[S].sum()) - self.prior_log_normalizer
         return value + self.volume.log_volume(S) if self.prior_has_volume else value
 
@@ -217,8 +219,15 @@ class Target:
 
     def log_evidence(self, S: IntArray) -> float:
         """Log p(y|S), looked up where it is known."""
-        known = self._cache.get(S.tobytes())
-        return known.log_evidence if known else self.likelihood.log_evidence(S)
+        key = S.tobytes()
+        known = self._cache.get(key)
+        if known:
+            return known.log_evidence
+        if not self.sets_recur:
+            return self.likelihood.log_evidence(S)
+        if key not in self._evidence:
+            self._evidence[key] = self.likelihood.log_evidence(S)
+        return self._evidence[key]
 
     def log_odds(self, batch: Batch) -> Float64Array:
         """Log-odds of every feature under the target given the rest of each set (n, M)."""
