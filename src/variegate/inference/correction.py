@@ -15,7 +15,7 @@ import numpy as np
 from ..dpp.sets import IntArray
 from .target import Batch, Float64Array, Target
 
-PAIRS = 32  # exact evaluations a batch,
+PAIRS = 16  # exact evaluations a batch,
 PAIRS_OF_FEW = 1536  # or this many by the number of features: few features have few sets, most of them remembered
 MEMORY = 0.9  # weight of the past
 WORTHWHILE = 1e-3  # pairs with less variance than this under q do not matter

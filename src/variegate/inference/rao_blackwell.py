@@ -171,6 +171,14 @@ def plateau(trace: list[tuple[float, float]], tol: float, window: int) -> bool:
     return bool(rise < max(np.sqrt(np.square(errors).sum()) / half, tol))
 
 
+def natural_step(proposal: Proposal, found: Statistics) -> Step:
+    """The step of stage B that a batch asks for."""
+    directions = proposal.natural_direction(found.gradients, found.inclusion)
+    if proposal.size is not None:
+        directions = fitting(directions, found)
+    return joint_step(found.gradients, directions, found.inclusion)
+
+
 def natural_gradient(
     target: Target,
     start: Point,
@@ -190,7 +198,8 @@ def natural_gradient(
     correction = GainCorrection.for_target(target)
     most = MOST_STEPS // 4 if target.sets_are_dear else MOST_STEPS
     enough = int(np.clip(WORK // target.n_features, FEWEST_STEPS, most))
-    window = min((4 if target.n_features <= FEW_FEATURES else 2) * enough, 24)
+    # of many features each estimate costs a tenth of a second, and two more bring a twentieth of a nat
+    window = min(4 * enough, 24) if target.n_features <= FEW_FEATURES else 2 * ((enough + 1) // 2)
     path: list[Float64Array] = []
     trace: list[tuple[float, float]] = []
     steps: list[Step] = []
@@ -201,10 +210,8 @@ def natural_gradient(
         seen = True
         trace.append(elbo_of(target, proposal, found.h))
         inclusion = found.inclusion
-        directions = proposal.natural_direction(found.gradients, inclusion)
-        if target.size is not None:
-            directions = fitting(directions, found)
-        step = joint_step(found.gradients, directions, inclusion)
+        step = natural_step(proposal, found)
+        del found  # its gradients would lie beside those of the next batch
         steps.append(step)
         bearable = tol * undecided(inclusion)
         move = DAMPING * length(step, bearable / (1 + iteration / 5)) * step.direction
