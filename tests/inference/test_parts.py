@@ -44,6 +44,21 @@ class TestVolume:
                 want = volume.log_volume(with_m) - volume.log_volume(without)
                 assert found.gains[m] == pytest.approx(want, abs=1e-7), (S, m)
 
+    @pytest.mark.parametrize("nugget", [0.0, 1e-3])
+    def test_exchanges_are_differences(self, nugget):
+        rng = np.random.default_rng(0)
+        phi = rng.normal(size=(9, 5)) * 10.0 ** rng.integers(-3, 3, size=(9, 1))
+        volume = Volume(phi, nugget)
+        for S in (np.array([1]), np.array([1, 4, 7]), np.array([0, 2, 5, 8])):
+            found = volume.exchange_gains(S)
+            for j in range(len(S)):
+                for m in np.setdiff1d(np.arange(9), S):
+                    want = volume.log_volume(np.union1d(np.delete(S, j), [m])) - volume.log_volume(S)
+                    assert found[j, m] == pytest.approx(want, abs=1e-7), (S, j, m)
+        if not nugget:
+            with pytest.raises(ValueError, match="linearly dependent"):
+                Volume(np.ones((3, 2))).exchange_gains(np.array([0, 1]))
+
     def test_a_copy_of_a_member_is_worth_nothing(self):
         phi = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 1e-5]])
         gains = Volume(phi).flip_gains(np.array([0])).gains
@@ -66,6 +81,35 @@ class TestTarget:
             for m in range(7):
                 want = target.log_joint(np.union1d(S, [m])) - target.log_joint(np.setdiff1d(S, [m]))
                 assert log_odds[m] == pytest.approx(want, abs=1e-8)
+
+    @pytest.mark.parametrize("pair", PAIRS, ids="/".join)
+    def test_exchanges_are_values_of_the_log_joint(self, pair):
+        target = make_target(*pair, M=7, r=0.9, seed=2)
+        for S in (np.array([3]), np.array([0, 3]), np.array([0, 1, 2, 3, 5, 6])):
+            found = target.exchanges(S)
+            for j in range(len(S)):
+                for m in np.setdiff1d(np.arange(7), S):
+                    want = target.log_joint(np.union1d(np.delete(S, j), [m]))
+                    assert found[j, m] == pytest.approx(want, abs=1e-8)
+
+    def test_exchanges_without_one_factor_are_the_gains_of_the_rests(self):
+        target = make_target(task="logistic", M=7, r=0.9, seed=2)
+        S = np.array([0, 3, 5])
+        for j, found in enumerate(target.exchanges(S)):
+            rest = np.delete(S, j)
+            want = target.log_joint(rest) + target.log_odds(target.evaluate([rest]))[0]
+            np.testing.assert_allclose(found, want, atol=1e-9)
+
+    def test_exchanges_with_copies(self):
+        X, y = correlated_data(M=6)
+        X[:, 3] = X[:, 0]
+        target = Target(Gaussian(X, y), dpp_prior(similarity_of_columns(X), expected_size=2))
+        found, S = target.exchanges(np.array([0, 1])), np.array([0, 1])
+        assert found[0, 3] == pytest.approx(target.log_joint([1, 3]), abs=1e-8)  # a copy in its place changes nothing
+        assert found[0, 3] == pytest.approx(target.log_joint(S), abs=1e-8)
+        assert found[1, 3] < target.log_joint(S) - 25  # beside it, it is impossible
+        only = Target(Gaussian(X, y), bernoulli_prior(6, expected_size=2), "bernoulli")
+        assert only.exchanges(S)[1, 3] == pytest.approx(only.log_joint([0, 3]), abs=1e-8)
 
     @pytest.mark.parametrize("pair", PAIRS, ids="/".join)
     def test_the_prior_sums_to_one(self, pair):

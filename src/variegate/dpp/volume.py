@@ -75,6 +75,24 @@ class Volume:
         with np.errstate(divide="ignore"):
             return VolumeGains(self._log_volume(S, C), np.log(outside) + 2 * self.log_norms)
 
+    @underflow_is_zero
+    def exchange_gains(self, S: IntArray) -> Float64Array:
+        """Log ν(S∖j ∪ m) − log ν(S) for each member j and every m outside (|S|, M); S must be independent. O(M|S|²).
+
+        Near the span of S∖j it has few digits: good enough to tell which exchange to try.
+        """
+        cosines = self._cosines.rows(S)
+        C = self._factor(S, cosines[:, S])
+        if C is None:
+            raise ValueError(f"The rows of phi for the set {S.tolist()} are linearly dependent.")
+        V = linalg.solve_triangular(C, cosines, lower=True)
+        W = linalg.solve_triangular(C, V, lower=True, trans=1)
+        inverse, _ = linalg.lapack.dtrtri(C, lower=1)
+        p = np.einsum("kj,kj->j", inverse, inverse)[:, None]
+        outside = np.maximum(1.0 + self.nugget - np.einsum("km,km->m", V, V), 0.0) + W * W / p
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(p * outside) + 2 * (self.log_norms - self.log_norms[S][:, None]))
+
     def _log_volume(self, S: IntArray, C: Float64Array) -> float:
         return float(2 * self.log_norms[S].sum() + 2 * np.log(np.diag(C)).sum())
 

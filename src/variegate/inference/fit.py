@@ -22,6 +22,7 @@ Estimate: TypeAlias = tuple[float, float]  # and its standard error
 
 FINAL_SETS = 400  # and half as many where each needs expectation propagation
 SLAB_SETS = 24  # likewise
+LARGE_SIZE = 50  # features in a set; beyond, fewer sets
 SAME_PLACE = 0.1  # starts whose inclusion probabilities differ by no more have met
 ROUNDS = 6  # of stage A and empirical Bayes in turn
 
@@ -257,11 +258,17 @@ class _Search:
         """Sets an iteration of stage B."""
         usual = self._affordable(64)
         # each set informs all features, and costs time and memory for each of them
-        scaled = usual * 2000 / max(self.target.n_features, 1)
+        scaled = usual * 2000 / max(self.target.n_features, 1) * self._thrift
         most = 64 if self.target.sets_are_dear else 256
         if self.target.size is not None and self.target.sets_recur and self.target.exact_gains:
             most = 1024  # a set of fixed size says less of the others
         return self.settings.n_sets or int(np.clip(scaled, 16, most))
+
+    @property
+    def _thrift(self) -> float:
+        """Share of the usual number of sets: the time of one grows with the square of its size."""
+        size = self.target.size or self.target.prior.expected_size
+        return min(1.0, (LARGE_SIZE / size) ** 2)
 
     def _affordable(self, n: int) -> int:
         """N sets, or half as many: expectation propagation is dear."""
@@ -338,7 +345,7 @@ class _Search:
     def result(self, interrupted: bool) -> Fit:
         """The last point, judged by sets drawn from all of its q."""
         point = self.points[-1]
-        q, sets, log_ratios = self._draw(point.theta, self._affordable(FINAL_SETS))
+        q, sets, log_ratios = self._draw(point.theta, max(int(self._affordable(FINAL_SETS) * self._thrift), 100))
         return Fit(
             q=q,
             target=self.target.roughly(False),

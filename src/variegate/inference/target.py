@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ..dpp import IndependentSets, LowRankDPP, SetDistribution
 from ..dpp.sets import IntArray, as_index_set, as_size
 from ..dpp.volume import Volume, VolumeGains
-from ..likelihoods import FlipLikelihood, GainsLikelihood, Likelihood
+from ..likelihoods import ExchangeLikelihood, FlipLikelihood, GainsLikelihood, Likelihood
 from ..likelihoods.protocol import roughly
 
 Float64Array = npt.NDArray[np.float64]
@@ -244,6 +244,22 @@ class Target:
         for row, S in zip(members, sets, strict=True):
             row[S] = True
         return Batch(members, *(np.array(part) for part in zip(*here, strict=True)))
+
+    def exchanges(self, S: IntArray) -> Float64Array:
+        """Log p(y, S∖j ∪ m) for each member j and every m outside S (|S|, M), as the gains say.
+
+        One factor of S does for all where the likelihood knows how, else the flip gains of every S∖j.
+        """
+        if not isinstance(self.likelihood, ExchangeLikelihood) or not self._independent(S):
+            rests = [np.delete(S, j) for j in range(len(S))]
+            kept = np.array([self.log_joint(rest) for rest in rests])
+            return kept[:, None] + self.log_odds(self.evaluate(rests))
+        theta = self.prior.theta
+        found = self.log_joint(S) + self.likelihood.exchange_gains(S) + (theta - theta[S][:, None])
+        return found + self.volume.exchange_gains(S) if self.prior_has_volume else found
+
+    def _independent(self, S: IntArray) -> bool:
+        return not self.prior_has_volume or self.volume.log_volume(S) > -np.inf
 
     def _evaluate(self, sets: list[IntArray]) -> list[Evaluation]:
         if not sets:

@@ -7,6 +7,7 @@ from .grouped import Grouped
 from .logistic import Logistic
 from .protocol import (
     Coefficients,
+    ExchangeLikelihood,
     FlipGains,
     FlipLikelihood,
     FloatArray,
@@ -20,6 +21,7 @@ from .protocol import (
 __all__ = [
     "Coefficients",
     "CustomLikelihood",
+    "ExchangeLikelihood",
     "FlipGains",
     "FlipLikelihood",
     "FloatArray",

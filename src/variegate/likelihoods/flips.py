@@ -59,7 +59,7 @@ class Factor(NamedTuple):
 
 
 class Flips(NamedTuple):
-    """For each m what its flip changes: log-determinant and explained part."""
+    """For each m what its flip changes: log-determinant and explained part; for exchanges a row for each member."""
 
     log_det: FloatArray  # (M,) log d_m
     explained: FloatArray  # (M,) e_m²/d_m
@@ -84,6 +84,22 @@ def additions(factor: Factor, cross: FloatArray, diagonal: FloatArray, r: FloatA
     d = np.maximum(diagonal - np.einsum("ij,ij->j", V, V), 0.0) + c  # ≥ c but for rounding
     e = r - factor.u @ V
     return Flips(np.log(d), e * e / d)
+
+
+def exchanges(factor: Factor, cross: FloatArray, diagonal: FloatArray, r: FloatArray, c: float) -> Flips:
+    """Changes (k, M) when member j leaves and column m, not a member, comes: both at once, from one factor.
+
+    With W = A⁻¹ cross and p = diag A⁻¹, taking j out adds W_jm²/p_j to d_m and W_jm μ_j/p_j to e_m. The arguments are
+    those of `additions`. O(k²M), where the additions to each of k sets S∖j take k times as long.
+    """
+    V = factor.half_solve(cross)
+    d = np.maximum(diagonal - np.einsum("ij,ij->j", V, V), 0.0) + c
+    e = r - factor.u @ V
+    W: FloatArray = blas.dtrsm(1.0, factor.L, V, lower=1, trans_a=1)
+    p, mu = factor.inverse_diagonal()[:, None], factor.mean()[:, None]
+    d = d + W * W / p
+    e = e + W * mu / p
+    return Flips(np.log(p) + np.log(d), e * e / d - mu * mu / p)
 
 
 def removals(factor: Factor, members: slice) -> Flips:

@@ -9,7 +9,7 @@ from scipy import special
 
 from ..dpp.gram import GramRows
 from . import checks
-from .flips import Factor, additions, factorise, removals
+from .flips import Factor, additions, exchanges, factorise, removals
 from .projection import Projected
 from .protocol import Coefficients, FlipGains, FloatArray, IntArray, Predictive
 
@@ -112,6 +112,16 @@ class Gaussian:
         for i, S in enumerate(sets):
             values[i], gains[i] = self.flip_gains(S)
         return values, gains
+
+    def exchange_gains(self, S: IntArray) -> FloatArray:
+        """Log p(y | S∖j ∪ m) − log p(y | S) for each member j and every m outside (|S|, M). O(|S|²M)."""
+        data = self._data
+        rows = self._gram.rows(S)
+        factor = self._factor(S, rows[:, S])
+        b = self._rate(factor)
+        changed = exchanges(factor, rows, data.diagonal, data.information, self.slab_precision)
+        after = np.maximum(b - 0.5 * changed.explained, self.noise_rate)
+        return np.asarray(-0.5 * changed.log_det - self._shape * np.log(after / b))
 
     def coefficients(self, S: IntArray) -> Coefficients:
         """Mean and covariance b_n/(a_n − 1) Λ_S⁻¹ of the Student-t posterior, in the units of X."""

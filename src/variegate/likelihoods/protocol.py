@@ -93,6 +93,20 @@ class GainsLikelihood(Likelihood, Protocol):
 
 
 @runtime_checkable
+class ExchangeLikelihood(GainsLikelihood, Protocol):
+    """A likelihood that also knows all exchanges of a member at once.
+
+    >>> from variegate.likelihoods import CustomLikelihood
+    >>> isinstance(CustomLikelihood(lambda S: 0.0, n_features=3), ExchangeLikelihood)
+    False
+    """
+
+    def exchange_gains(self, S: IntArray) -> FloatArray:
+        """Log p(y | S∖j ∪ m) − log p(y | S) for each member j and every m outside S (|S|, M)."""
+        ...
+
+
+@runtime_checkable
 class FlipLikelihood(GainsLikelihood, Protocol):
     """Flip gains, and a slab whose precision can be learned.
 
