@@ -1,13 +1,13 @@
 """Exchanges leave the posterior as it is: against enumeration, with wrong moves that the same check rejects."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from inference_problems import Exact, make_target
 from oracle import g_test_counts
+from variegate.inference import starts
 from variegate.inference.exchange import exchange
+from variegate.inference.starts import EXPLORED
 
 N, ROUNDS = 4000, 3
 
@@ -55,8 +55,8 @@ def test_settled_features_stay():
 
 def test_wrong_gains_are_made_up_for_by_the_metropolis_step_only():
     target = make_target("bernoulli", "dpp", r=0.9, seed=0, M=8)
-    assert p_value(replace(target, likelihood=Blind(target.likelihood, admits_it=True), _cache={}), exchange) > 1e-3
-    assert p_value(replace(target, likelihood=Blind(target.likelihood, admits_it=False), _cache={}), exchange) < 1e-6
+    assert p_value(target.with_likelihood(Blind(target.likelihood, admits_it=True)), exchange) > 1e-3
+    assert p_value(target.with_likelihood(Blind(target.likelihood, admits_it=False)), exchange) < 1e-6
 
 
 def test_the_check_sees_a_uniform_choice():
@@ -80,3 +80,14 @@ def test_look_alikes_are_reached_from_one_of_them():
     given_size = np.where(same_size, exact.posterior, 0.0) @ exact.gamma / exact.posterior[same_size].sum()
     share = np.bincount(np.concatenate(sets), minlength=8) / len(sets)
     np.testing.assert_allclose(share, given_size, atol=0.04)
+
+
+@pytest.mark.parametrize(("steps", "follows"), [(EXPLORED, True), (0, False)])
+def test_later_starts_of_a_fixed_size_follow_the_posterior(steps, follows, monkeypatch):
+    monkeypatch.setattr(starts, "EXPLORED", steps)
+    target = make_target("bernoulli", "dpp", r=0.9, seed=0, M=8, size=3)
+    exact, rng, best = Exact(target), np.random.default_rng(0), starts.best_set(target)
+    index = {S.tobytes(): i for i, S in enumerate(exact.sets)}
+    reached = [index[starts._explore(target, best, rng).tobytes()] for _ in range(200)]
+    found = g_test_counts(np.bincount(reached, minlength=len(exact.sets)), exact.posterior)
+    assert (found > 1e-3) == follows

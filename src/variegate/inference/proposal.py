@@ -7,7 +7,7 @@ from scipy import linalg
 
 from ..dpp import IndependentSets, LowRankDPP, SetDistribution
 from ..dpp.sets import IntArray
-from .statistics import UNDECIDED
+from .statistics import open_features
 from .target import Float64Array, Target
 
 LEFT_OUT = 0.01  # expected number of features left out of a draw
@@ -45,8 +45,8 @@ class Proposal(NamedTuple):
         """F⁻¹g for one gradient (M,) or each of several (n, M), F = Cov_q(γ) = diag(K) − K∘K.
 
         Features that q is undecided about are solved for together, the others one by one: F_ij = −K_ij² is at most
-        K_ii K_jj. Fixed size: F of the DPP whose expected size is k gives the same direction up to a constant in all
-        of θ, to which a k-DPP is indifferent.
+        K_ii K_jj. Fixed size: F of the DPP whose expected size is k, which is only near that of the k-DPP;
+        `at_right_length` mends the length.
         """
         variance = np.maximum(inclusion * (1 - inclusion), 1e-10)
         direction = gradient / variance
@@ -54,7 +54,7 @@ class Proposal(NamedTuple):
         if isinstance(q, IndependentSets):
             return direction
         order = np.argsort(-variance[self.active], kind="stable")[:TOGETHER]
-        coupled = np.sort(order[variance[self.active][order] > UNDECIDED])
+        coupled = np.sort(order[open_features(inclusion[self.active][order])])
         K = q.marginal_kernel(coupled)
         p = K.diagonal()
         F = -np.square(K)

@@ -12,7 +12,15 @@ import numpy as np
 
 from .correction import GainCorrection
 from .proposal import Proposal, propose
-from .statistics import Statistics, Step, fitting, fixed_size_statistics, free_statistics, joint_step, plain_statistics
+from .statistics import (
+    Statistics,
+    Step,
+    at_right_length,
+    fixed_size_statistics,
+    free_statistics,
+    joint_step,
+    plain_statistics,
+)
 from .target import Float64Array, Target
 
 DAMPING = 0.7
@@ -175,7 +183,7 @@ def natural_step(proposal: Proposal, found: Statistics) -> Step:
     """The step of stage B that a batch asks for."""
     directions = proposal.natural_direction(found.gradients, found.inclusion)
     if proposal.size is not None:
-        directions = fitting(directions, found)
+        directions = at_right_length(directions, found)
     return joint_step(found.gradients, directions, found.inclusion)
 
 
@@ -198,7 +206,7 @@ def natural_gradient(
     correction = GainCorrection.for_target(target)
     most = MOST_STEPS // 4 if target.sets_are_dear else MOST_STEPS
     enough = int(np.clip(WORK // target.n_features, FEWEST_STEPS, most))
-    # of many features each estimate costs a tenth of a second, and two more bring a twentieth of a nat
+    # at M = 2000 an estimate costs two tenths of a second, and two more bring a twentieth of a nat
     window = min(4 * enough, 24) if target.n_features <= FEW_FEATURES else 2 * ((enough + 1) // 2)
     path: list[Float64Array] = []
     trace: list[tuple[float, float]] = []

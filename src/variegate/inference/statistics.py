@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import expit, logsumexp
 
 from ..dpp.sets import IntArray
@@ -18,6 +19,7 @@ from .target import Batch, Float64Array, Target
 
 REPLACED = 4  # members of a set that are replaced in turn, for a fixed size
 UNDECIDED = 1e-3  # p(1 − p) above this
+HALVES = slice(0, None, 2), slice(1, None, 2)  # of a batch, where one half judges the other
 LIMIT = 1e3  # a log-odds beyond this is certainty
 
 
@@ -54,6 +56,11 @@ class Statistics(NamedTuple):
     sets: Sequence[IntArray]
 
 
+def open_features(inclusion: Float64Array) -> npt.NDArray[np.bool_]:
+    """Which features q is undecided about."""
+    return np.asarray(inclusion * (1 - inclusion) > UNDECIDED)
+
+
 def average_step(w: Float64Array, change: Float64Array) -> Step:
     """The step Σ w·change / Σ w of each feature, in the metric diag(mean w)."""
     weight = w.mean(axis=0)
@@ -70,27 +77,33 @@ def joint_step(gradients: Float64Array, directions: Float64Array, inclusion: Flo
     of nearly nothing, would drown all others.
     """
     direction = directions.mean(axis=0)
-    judged = inclusion * (1 - inclusion) > UNDECIDED
+    judged = open_features(inclusion)
     squared = float(gradients.mean(axis=0)[judged] @ direction[judged])
     each = float(np.einsum("nm,nm,m->", gradients, directions, judged.astype(float))) / len(gradients)
     return Step(direction, squared, max(each - squared, 0.0) / max(len(gradients) - 1, 1))
 
 
-def fitting(directions: Float64Array, found: Statistics) -> Float64Array:
+def at_right_length(directions: Float64Array, found: Statistics) -> Float64Array:
     """Directions (n, M) of a fixed size, at the length that the metric of its sets asks for.
 
     Natural directions know the covariance of sets of any size, and are too long where few members vary: twice, where
     one of two features is in. A direction d has the right length if dᵀg, with the gradient g, is the variance of d(S).
     A constant in all of θ means nothing to a fixed size, and goes.
     """
-    weight = found.inclusion * (1 - found.inclusion)
-    weight[weight <= UNDECIDED] = 0.0
-    if not weight.any():
+    n, weight = len(directions), found.inclusion * (1 - found.inclusion)
+    weight[~open_features(found.inclusion)] = 0.0
+    if n < 2 or not weight.any():
         return directions
     directions = directions - (directions @ weight / weight.sum())[:, None]
-    judged = np.where(weight > 0, directions.mean(axis=0), 0.0)
-    variance = float(np.var([judged[S].sum() for S in found.sets]))
-    asked = float(judged @ found.gradients.mean(axis=0))
+    judged = np.where(weight > 0, directions, 0.0)
+    members = np.zeros_like(judged)
+    for row, S in zip(members, found.sets, strict=True):
+        row[S] = 1.0
+    members -= members.mean(axis=0)
+    # each set under the directions of the others: its own would make the variance look larger
+    others = (members @ judged.sum(axis=0) - np.einsum("nm,nm->n", members, judged)) / (n - 1)
+    variance = float(np.square(others).mean())
+    asked = float(judged.mean(axis=0) @ found.gradients.mean(axis=0))
     return directions * min(max(asked, 0.0) / variance, 1.0) if variance > 0 else directions
 
 
@@ -140,14 +153,21 @@ def _products(a: Float64Array, b: Float64Array) -> Float64Array:
     return np.asarray(product)
 
 
-def _least_variance(a: Float64Array, b: Float64Array) -> Float64Array:
-    """Of two estimates (n, M) of the same means, the mixture column by column with the least variance."""
-    difference = a - b
-    scatter = difference - difference.mean(axis=0)
-    variance = np.square(scatter).mean(axis=0)
-    covariance = (scatter * (b - b.mean(axis=0))).mean(axis=0)
-    share = np.clip(-covariance / np.where(variance > 0, variance, 1.0), 0.0, 1.0)
-    return np.asarray(b + share * difference)
+def least_variance(a: Float64Array, b: Float64Array) -> Float64Array:
+    """Of two estimates (n, M) of the same means, the mixture column by column with the least variance.
+
+    The share of a in even rows is learned from the odd ones, and the other way round: no row has a say in its own
+    weight, which would bias the mean.
+    """
+    mixed = b.copy()
+    for mine, theirs in (HALVES, HALVES[::-1]) if len(a) > 1 else ():
+        difference = a[theirs] - b[theirs]
+        scatter = difference - difference.mean(axis=0)
+        variance = np.square(scatter).sum(axis=0)
+        covariance = (scatter * b[theirs]).sum(axis=0)
+        share = np.clip(-covariance / np.where(variance > 0, variance, 1.0), 0.0, 1.0)
+        mixed[mine] += share * (a[mine] - b[mine])
+    return mixed
 
 
 def fixed_size_statistics(
@@ -172,13 +192,21 @@ def fixed_size_statistics(
         # the rests of one set are alike, so that only whole sets tell how large the noise is
         return np.asarray(values.reshape(len(sets), replaced, *values.shape[1:]).mean(axis=1))
 
-    gradients = _least_variance(
-        of_sets(k * q * (h_rest[:, None] + change - h.mean())),
-        of_sets(q * (change - mean_change[:, None]) + _products(q + batch.members, h[:, None])),
+    def covariance(products: Float64Array, values: Float64Array) -> Float64Array:
+        # within the sets, and between the sets of each half
+        found = of_sets(products) - values * h_sets
+        for half in HALVES[: len(sets)]:  # a single set has no second half
+            found[half] += _products(values[half], h_sets[half])
+        return found
+
+    h_sets, entering, there = of_sets(h)[:, None], of_sets(k * q), of_sets(q + batch.members)
+    gradients = least_variance(
+        covariance(k * q * (h_rest[:, None] + change), entering),
+        covariance(q * (change - mean_change[:, None]) + (q + batch.members) * h[:, None], there),
     )
-    inclusion = _least_variance(of_sets(k * q), of_sets(q + batch.members)).mean(axis=0)
+    inclusion = least_variance(entering, there).mean(axis=0)
     step = average_step(k * q, change - mean_change[:, None])
-    return Statistics(step, gradients, np.clip(inclusion, 0.0, 1.0), of_sets(h), sets)
+    return Statistics(step, gradients, np.clip(inclusion, 0.0, 1.0), h_sets[:, 0], sets)
 
 
 def plain_statistics(target: Target, theta: Float64Array, sets: Sequence[IntArray]) -> Statistics:

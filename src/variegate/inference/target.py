@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ Family = Literal["dpp", "bernoulli"]
 NUGGET = 1e-6
 FEW_ENOUGH_TO_MEET_AGAIN = 16  # 2^16 sets
 CACHE_BYTES = 1 << 22
+EVIDENCES = 1 << 13  # remembered beside the evaluations: a number for each set
 
 
 class Evaluation(NamedTuple):
@@ -70,7 +71,7 @@ class Target:
     size: int | None = None
     _volume: Volume | None = field(default=None, repr=False)
     _cache: dict[bytes, Evaluation] = field(default_factory=dict, repr=False)
-    _evidence: dict[bytes, float] = field(default_factory=dict, repr=False)  # of sets that recur
+    _evidence: dict[bytes, float] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         phi = self.prior.phi if isinstance(self.prior, LowRankDPP) else self.phi
@@ -198,16 +199,20 @@ class Target:
         """The same under another slab; the evaluations start anew."""
         if not isinstance(self.likelihood, FlipLikelihood):
             raise ValueError(f"{type(self.likelihood).__name__} has no slab precision to change.")
-        return replace(self, likelihood=self.likelihood.with_slab_precision(c), _cache={}, _evidence={})
+        return self.with_likelihood(self.likelihood.with_slab_precision(c))
 
     def roughly(self, rough: bool) -> Self:
         """The same as a fit needs it, or as users do; the evaluations start anew where that makes a difference."""
         likelihood = roughly(self.likelihood, rough)
-        return self if likelihood is self.likelihood else replace(self, likelihood=likelihood, _cache={}, _evidence={})
+        return self if likelihood is self.likelihood else self.with_likelihood(likelihood)
+
+    def with_likelihood(self, likelihood: Likelihood) -> Self:
+        """The same prior and family for another likelihood; what is known of sets starts anew."""
+        return replace(self, likelihood=likelihood, _cache={}, _evidence={})
 
     def log_joint(self, S: npt.ArrayLike) -> float:
         """Log p(y|S) + log p(S)."""
-        S = S if isinstance(S, np.ndarray) else as_index_set(S, self.n_features)
+        S = as_index_set(S, self.n_features)
         value = self.log_evidence(S) + float(self.prior.theta[S].sum()) - self.prior_log_normalizer
         return value + self.volume.log_volume(S) if self.prior_has_volume else value
 
@@ -223,10 +228,9 @@ class Target:
         known = self._cache.get(key)
         if known:
             return known.log_evidence
-        if not self.sets_recur:
-            return self.likelihood.log_evidence(S)
         if key not in self._evidence:
             self._evidence[key] = self.likelihood.log_evidence(S)
+            _forget(self._evidence, EVIDENCES)
         return self._evidence[key]
 
     def log_odds(self, batch: Batch) -> Float64Array:
@@ -282,6 +286,10 @@ class Target:
 
     def _remember(self, found: dict[bytes, Evaluation]) -> None:
         self._cache.update(found)
-        room = max(CACHE_BYTES // (16 * self.n_features), 1)
-        while len(self._cache) > room:
-            del self._cache[next(iter(self._cache))]
+        _forget(self._cache, max(CACHE_BYTES // (16 * self.n_features), 1))
+
+
+def _forget(known: dict[bytes, Any], room: int) -> None:
+    """Drop the oldest entries, so that `room` remain."""
+    while len(known) > room:
+        del known[next(iter(known))]

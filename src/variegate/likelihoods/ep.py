@@ -17,8 +17,9 @@ from .tilted import propose
 
 # EP's evidence is stationary in its sites, so it is then right to about 1e-7; the skew term to 1e-5; gains to 1e-4
 TOLERANCE = 1e-5
-# Inside a fit: evidence to 1e-4, gains to a few hundredths at worst, where frozen sites cost as many tenths; far below
-# the noise of the draws. A sweep in four is saved.
+# Inside a fit: evidence to a few 1e-4; gains that leave a feature open, below six nats, to a few hundredths, where
+# frozen sites cost as many tenths; larger gains grow with N and may be off by nats, of tens or hundreds. One sweep of
+# four is saved.
 ROUGH_TOLERANCE = 3e-4
 # near-separable classes contract slowly; the evidence is then right to 1e-4, the gains to a few hundredths
 PATIENCE, GOOD_ENOUGH = 40, 1e-3

@@ -35,7 +35,8 @@ class Logistic:
 
     Parameters
     ----------
-    X : (N, M) float64 or float32 array (used in place, not copied), or scipy.sparse
+    X : (N, M) float64 or float32 array (used in place; a fit keeps a small one once more, in single precision), or
+        scipy.sparse
     y : (N,) of 0 and 1, or booleans; both must occur
     slab_precision : c, on the scale of columns with unit standard deviation
     link : "logit" or "probit"
@@ -73,7 +74,7 @@ class Logistic:
         self._signs = 2.0 * checks.labels(y, X.shape[0], weights) - 1.0
         self._copies, self._power = np.maximum(weights, 1.0), np.minimum(weights, 1.0)
         self._design, self._covariates = Design.of(X, weights), covariate_design(C, weights)
-        self._products: Design | RoughDesign = self._design
+        self._gains_design: Design | RoughDesign = self._design
         # gathering columns of a C-ordered table misses the cache at every entry, so those in use are kept as rows
         self._columns = GramRows(self._design.column_rows, X.shape[1], COLUMN_BYTES, width=X.shape[0])
         self._fixed = np.vstack([np.ones(X.shape[0]), self._covariates.columns(np.arange(C.shape[1])).T])
@@ -93,13 +94,13 @@ class Logistic:
         return twin
 
     def roughly(self, rough: bool = True) -> Self:
-        """Return the same data with EP stopped earlier and gains to six digits, as inside a fit, or not.
+        """Return the same data with EP stopped earlier and single-precision products with X, as inside a fit, or not.
 
         Warm starts begin anew: a fit must not depend on what was computed before it.
         """
         twin = copy.copy(self)
         twin._tolerance = ep.ROUGH_TOLERANCE if rough else ep.TOLERANCE
-        twin._products = self._design.roughly() if rough else self._design
+        twin._gains_design = self._design.roughly() if rough else self._design
         twin._recent = RecentSites(self.n_features, ep.cold_sites(self._power))
         return twin
 
@@ -181,7 +182,7 @@ class Logistic:
             np.vstack([problem.Zt * (T * self._signs), self._signs * self._copies * s.sites[1]])
             for T, (problem, s) in zip(precisions, solved, strict=True)
         ]
-        cross, diagonals = self._products.cross_and_squares(np.vstack(rows), precisions)
+        cross, diagonals = self._gains_design.cross_and_squares(np.vstack(rows), precisions)
         parts = np.split(cross, np.cumsum([len(r) for r in rows])[:-1])
         gains = np.empty((len(sets), self.n_features))
         c = self.slab_precision
