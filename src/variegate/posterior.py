@@ -333,7 +333,7 @@ class Posterior:
         )
 
     def _overlooked(self) -> float:
-        """How much rarer, in logs, q makes a rival of the best set, one member exchanged, than the target does.
+        """How much rarer, in logs, q makes the best set, or a rival with one member exchanged, than the target does.
 
         Importance weights know only sets that q draws. Of two copies mean field chooses one, and never looks again.
         """
@@ -345,7 +345,8 @@ class Posterior:
             return np.inf
         rivals = [T for _, T in swaps(self.target, best, self._settled())]
         odds = [(self.target.log_joint(T) - value, self.log_prob(T) - log_q) for T in rivals]
-        return float(max([0.0, *(p - q for p, q in odds if p > AS_GOOD)]))
+        itself = value - float(self._draws[1].mean())  # all of q on the best set would have at least its ELBO
+        return float(max([0.0, itself, *(p - q for p, q in odds if p > AS_GOOD)]))
 
 
 def jaccard_distance(S: IntArray, T: IntArray) -> float:

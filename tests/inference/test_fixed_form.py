@@ -12,7 +12,7 @@ from variegate.inference.starts import flat_start
 
 
 def run(target, seed=0, **kwargs):
-    return fixed_form(target, flat_start(target, 3.0), np.random.default_rng(seed), **kwargs).theta
+    return fixed_form(target, flat_start(target), np.random.default_rng(seed), **kwargs).theta
 
 
 def test_as_printed_it_minimises_the_divergence_from_p_times_nu():
@@ -89,7 +89,7 @@ class TestThroughFit:
         target = make_target("dpp", "dpp", r=0.9, seed=0, M=10)
         exact = Exact(target)
         for n_iter in (1000, 6000):
-            point = fixed_form(target, flat_start(target, 3.0), np.random.default_rng(0), n_iter=n_iter)
+            point = fixed_form(target, flat_start(target), np.random.default_rng(0), n_iter=n_iter)
             gap = exact.divergence(point.theta)[0] - exact.smallest_divergence()
             assert point.converged == (n_iter == 6000)
             assert (gap < 0.05) == point.converged

@@ -175,7 +175,7 @@ class _Search:
     def run(self, start: Float64Array | None) -> None:
         """All stages; `points` ends with the best point."""
         if self.settings.solver == "fixed_form" or not self.target.has_gains:
-            theta = flat_start(self.target, self.target.prior.expected_size) if start is None else start
+            theta = flat_start(self.target) if start is None else start
             self._printed(theta) if self.settings.solver == "fixed_form" else self._without_gains(theta)
             return
         if start is None:

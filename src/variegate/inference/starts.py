@@ -14,8 +14,9 @@ from .target import Float64Array, Target
 EXPLORED = 40  # steps of the exact sampler between starts
 
 
-def flat_start(target: Target, expected_size: float) -> Float64Array:
-    """θ constant, with that expected size. Paper: Algorithm 1, first line."""
+def flat_start(target: Target) -> Float64Array:
+    """θ constant, with the expected size of the prior, or the given one. Paper: Algorithm 1, first line."""
+    expected_size = target.size or target.prior.expected_size
     q = target.distribution(target.prior.theta - target.prior.theta.mean())
     # below the prior's own size nothing need be asked of the rank, which is dear
     if not target.prior_has_volume or expected_size > target.prior.expected_size:
@@ -32,11 +33,30 @@ def start_at(target: Target, S: IntArray) -> Float64Array:
     """θ from the flip gains at one set: the q that a single draw would suggest."""
     if target.family_has_volume:
         S = independent_part(target, S)
+    if len(S) == target.size and target.size < target.n_features:
+        return feasible(target, _exchanged(target, S))
     batch = target.evaluate([S])
     _, change = log_ratio(target, np.zeros(target.n_features), batch)
     # a copy of a member: what it would be worth without it
     alone = batch.gains[0] + target.prior.theta
     return feasible(target, np.where(np.isfinite(batch.volume_gains[0]), change[0], alone))
+
+
+def _exchanged(target: Target, S: IntArray) -> Float64Array:
+    """θ of a fixed size: θ_m − θ_j is at least what S gains if m comes for j, as much for the best exchange of each.
+
+    Flips would compare sets with one feature more and one less, which do not exist.
+    """
+    gains = target.exchanges(S) - target.log_joint(S)
+    if target.family_has_volume:
+        with np.errstate(invalid="ignore"):  # a copy of a member: neither q nor the target has a use for it
+            gains = np.nan_to_num(gains - target.volume.exchange_gains(S), nan=-LIMIT)
+    gains = np.clip(gains, -LIMIT, LIMIT)
+    gains[:, S] = -LIMIT
+    stays = -gains.max(axis=1)
+    theta = (gains + stays[:, None]).max(axis=0)
+    theta[S] = stays
+    return np.asarray(theta)
 
 
 def independent_part(target: Target, S: IntArray) -> IntArray:
@@ -49,9 +69,12 @@ def independent_part(target: Target, S: IntArray) -> IntArray:
 
 
 def best_set(target: Target, start: IntArray | None = None) -> IntArray:
-    """A set that no single move improves, as far as the gains say: good enough to begin with."""
-    grown = local_search.grow(target, target.size, start)
-    return local_search.polish(target, grown, keep_size=target.size is not None, thorough=False)
+    """A set that no single move improves, as far as the gains say: good enough to begin with.
+
+    Of a fixed size each move is checked: later starts exchange members by the same gains, and would not mend it.
+    """
+    fixed = target.size is not None
+    return local_search.polish(target, local_search.grow(target, target.size, start), keep_size=fixed, thorough=fixed)
 
 
 def later_starts(target: Target, best: IntArray, n: int, rng: np.random.Generator) -> Iterator[Float64Array]:
@@ -61,7 +84,7 @@ def later_starts(target: Target, best: IntArray, n: int, rng: np.random.Generato
         S = _explore(target, S, rng)
         yield start_at(target, S)
     if n > 0:
-        yield flat_start(target, target.prior.expected_size)
+        yield flat_start(target)
 
 
 def _explore(target: Target, S: IntArray, rng: np.random.Generator) -> IntArray:

@@ -20,7 +20,7 @@ from .target import Batch, Float64Array, Target
 REPLACED = 4  # members of a set that are replaced in turn, for a fixed size
 UNDECIDED = 1e-3  # p(1 − p) above this
 HALVES = slice(0, None, 2), slice(1, None, 2)  # of a batch, where one half judges the other
-LIMIT = 1e3  # a log-odds beyond this is certainty
+LIMIT = 1e6  # a log-odds beyond this is certainty
 
 
 class Step(NamedTuple):

@@ -21,6 +21,7 @@ Family = Literal["dpp", "bernoulli"]
 # divergence would be infinite. There, and only there, ΦΦᵀ gets this share of its diagonal added to its diagonal.
 NUGGET = 1e-6
 FEW_ENOUGH_TO_MEET_AGAIN = 16  # 2^16 sets
+LARGEST_WITH_NUGGET = 2048
 CACHE_BYTES = 1 << 22
 EVIDENCES = 1 << 13  # remembered beside the evaluations: a number for each set
 
@@ -110,6 +111,8 @@ class Target:
             return
         # a family without ν has a nugget in its prior, so that only zero rows make a set impossible
         rank = min(self.distribution(np.zeros(self.n_features)).rank, int((~self.impossible).sum()))
+        if self.prior_has_volume and self.n_features > LARGEST_WITH_NUGGET:
+            rank = min(rank, self.prior.rank)
         if self.size > rank:
             raise ValueError(
                 f"The size must be at most {rank}, the rank of phi, got {self.size}: larger sets have probability "
@@ -189,10 +192,23 @@ class Target:
         shrunk = LowRankDPP(self.prior.phi, self.prior.theta - shrink)
         if self.size is None:
             return float(shrink.sum()) + shrunk.log_normalizer
-        return self.log_normalizer(self.prior)  # the nugget changes it by less than its share
+        return self.log_normalizer(self._prior_with_nugget)
+
+    @property
+    def _prior_with_nugget(self) -> SetDistribution:
+        """The prior with its nugget as a direction for each feature: an array (M, M), up to LARGEST_WITH_NUGGET.
+
+        Of more features sets are small beside the rank, and the nugget changes their sum by less than its share.
+        """
+        if not isinstance(self.prior, LowRankDPP) or self.n_features > LARGEST_WITH_NUGGET:
+            return self.prior
+        own = np.diag(np.exp(self.volume.log_norms) * np.sqrt(self.volume.nugget))
+        return LowRankDPP(np.hstack([self.prior.phi, own]), self.prior.theta)
 
     def with_prior(self, prior: SetDistribution) -> Self:
-        """The same data under another prior; evaluations stay valid."""
+        """The same data under another prior; evaluations stay valid unless it brings another phi."""
+        if isinstance(prior, LowRankDPP) and not (self.phi is not None and np.may_share_memory(prior.phi, self.phi)):
+            return replace(self, prior=prior, phi=None, _volume=None, _cache={})
         return replace(self, prior=prior)
 
     def with_slab_precision(self, c: float) -> Self:
@@ -213,17 +229,20 @@ class Target:
     def log_joint(self, S: npt.ArrayLike) -> float:
         """Log p(y|S) + log p(S)."""
         S = as_index_set(S, self.n_features)
-        value = self.log_evidence(S) + float(self.prior.theta[S].sum()) - self.prior_log_normalizer
+        value = self._known_evidence(S) + float(self.prior.theta[S].sum()) - self.prior_log_normalizer
         return value + self.volume.log_volume(S) if self.prior_has_volume else value
 
     def log_weight(self, S: IntArray) -> float:
         """Log p(y, S) without the prior's normalizer, over the family's base measure: linear in γ where q is exact."""
-        value = self.log_evidence(S) + float(self.prior.theta[S].sum())
+        value = self._known_evidence(S) + float(self.prior.theta[S].sum())
         tilt = float(self.prior_has_volume) - float(self.family_has_volume)
         return value + tilt * self.volume.log_volume(S) if tilt else value
 
-    def log_evidence(self, S: IntArray) -> float:
+    def log_evidence(self, S: npt.ArrayLike) -> float:
         """Log p(y|S), looked up where it is known."""
+        return self._known_evidence(as_index_set(S, self.n_features))
+
+    def _known_evidence(self, S: IntArray) -> float:
         key = S.tobytes()
         known = self._cache.get(key)
         if known:
