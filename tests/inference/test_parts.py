@@ -16,7 +16,7 @@ from variegate.inference.rao_blackwell import hopeless
 from variegate.inference.statistics import (
     Step,
 )
-from variegate.likelihoods import CustomLikelihood, Gaussian, Logistic
+from variegate.likelihoods import CustomLikelihood, Gaussian, Logistic, logistic
 from variegate.priors import bernoulli_prior, dpp_prior
 
 
@@ -92,6 +92,13 @@ class TestTarget:
             rest = np.delete(S, j)
             want = target.log_joint(rest) + target.log_odds(target.evaluate([rest]))[0]
             np.testing.assert_allclose(found, want, atol=1e-9)
+
+    def test_exchanges_run_expectation_propagation_once_for_each_rest(self, monkeypatch):
+        target = make_target(task="logistic", M=7, r=0.9, seed=2)
+        solve, solved = logistic.ep.solve, []
+        monkeypatch.setattr(logistic.ep, "solve", lambda *given: (solved.append(1), solve(*given))[1])
+        target.exchanges(np.array([0, 3, 5]))
+        assert len(solved) == 3
 
     def test_exchanges_with_copies(self):
         X, y = correlated_data(M=6)

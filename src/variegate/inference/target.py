@@ -275,8 +275,8 @@ class Target:
         """
         if not isinstance(self.likelihood, ExchangeLikelihood) or not self._independent(S):
             rests = [np.delete(S, j) for j in range(len(S))]
-            kept = np.array([self.log_joint(rest) for rest in rests])
-            return kept[:, None] + self.log_odds(self.evaluate(rests))
+            gains = self.log_odds(self.evaluate(rests))  # first: it knows the evidence of the rests too
+            return np.asarray(gains + np.array([[self.log_joint(rest)] for rest in rests]))
         theta = self.prior.theta
         found = self.log_joint(S) + self.likelihood.exchange_gains(S) + (theta - theta[S][:, None])
         return found + self.volume.exchange_gains(S) if self.prior_has_volume else found
