@@ -63,7 +63,7 @@ def against_algorithm_1() -> str:
 
     target = vg.Target(likelihood, prior)
     start = time.perf_counter()
-    printed = fixed_form(target, flat_start(target, 8.0), np.random.default_rng(0), n_iter=FIXED_FORM_STEPS).theta
+    printed = fixed_form(target, flat_start(target), np.random.default_rng(0), n_iter=FIXED_FORM_STEPS).theta
     printed_seconds = time.perf_counter() - start
     printed_elbo, printed_error = elbo(target, printed)
 
