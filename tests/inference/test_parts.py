@@ -13,9 +13,7 @@ from variegate.inference.importance import fit_pareto, smooth
 from variegate.inference.local_search import grow, polish
 from variegate.inference.proposal import propose
 from variegate.inference.rao_blackwell import hopeless
-from variegate.inference.statistics import (
-    Step,
-)
+from variegate.inference.statistics import Step
 from variegate.likelihoods import CustomLikelihood, Gaussian, Logistic, logistic
 from variegate.priors import bernoulli_prior, dpp_prior
 

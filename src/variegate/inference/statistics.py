@@ -15,7 +15,7 @@ from scipy.special import expit, logsumexp
 
 from ..dpp.sets import IntArray
 from .correction import GainCorrection
-from .target import Batch, Float64Array, Target
+from .target import Batch, Float64Array, Target, membership
 
 REPLACED = 4  # members of a set that are replaced in turn, for a fixed size
 UNDECIDED = 1e-3  # p(1 − p) above this
@@ -96,10 +96,8 @@ def at_right_length(directions: Float64Array, found: Statistics) -> Float64Array
         return directions
     directions = directions - (directions @ weight / weight.sum())[:, None]
     judged = np.where(weight > 0, directions, 0.0)
-    members = np.zeros_like(judged)
-    for row, S in zip(members, found.sets, strict=True):
-        row[S] = 1.0
-    members -= members.mean(axis=0)
+    members = membership(found.sets, judged.shape[1])
+    members = members - members.mean(axis=0)
     # each set under the directions of the others: its own would make the variance look larger
     others = (members @ judged.sum(axis=0) - np.einsum("nm,nm->n", members, judged)) / (n - 1)
     variance = float(np.square(others).mean())
@@ -211,9 +209,7 @@ def fixed_size_statistics(
 
 def plain_statistics(target: Target, theta: Float64Array, sets: Sequence[IntArray]) -> Statistics:
     """Statistics without flip gains: the covariance of γ and h over the sets themselves."""
-    members = np.zeros((len(sets), target.n_features))
-    for row, S in zip(members, sets, strict=True):
-        row[S] = 1.0
+    members = membership(sets, target.n_features).astype(np.float64)
     h = np.array([target.log_weight(S) for S in sets]) - members @ theta
     nowhere = Step(np.zeros(target.n_features), 0.0, 0.0)
     return Statistics(nowhere, _products(members, h[:, None]), members.mean(axis=0), h, sets)

@@ -263,10 +263,7 @@ class Target:
         found = dict(zip(new, self._evaluate(list(new.values())), strict=True))
         here = [found.get(S.tobytes()) or self._cache[S.tobytes()] for S in sets]
         self._remember(found)
-        members = np.zeros((len(sets), self.n_features), dtype=bool)
-        for row, S in zip(members, sets, strict=True):
-            row[S] = True
-        return Batch(members, *(np.array(part) for part in zip(*here, strict=True)))
+        return Batch(membership(sets, self.n_features), *(np.array(part) for part in zip(*here, strict=True)))
 
     def exchanges(self, S: IntArray) -> Float64Array:
         """Log p(y, S∖j ∪ m) for each member j and every m outside S (|S|, M), as the gains say.
@@ -306,6 +303,14 @@ class Target:
     def _remember(self, found: dict[bytes, Evaluation]) -> None:
         self._cache.update(found)
         _forget(self._cache, max(CACHE_BYTES // (16 * self.n_features), 1))
+
+
+def membership(sets: Sequence[IntArray], n_features: int) -> npt.NDArray[np.bool_]:
+    """γ of each set (n, M)."""
+    members = np.zeros((len(sets), n_features), dtype=bool)
+    for row, S in zip(members, sets, strict=True):
+        row[S] = True
+    return members
 
 
 def _forget(known: dict[bytes, Any], room: int) -> None:
