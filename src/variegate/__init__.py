@@ -8,13 +8,24 @@ if TYPE_CHECKING:
     from .comparison.stability import stability_selection
     from .dpp import IndependentSets, LowRankDPP
     from .estimators import DiverseClassifier, DiverseRegressor
-    from .inference import ConvergenceWarning, Fit, Settings, Target, fit, sample_posterior
+    from .inference import (
+        ChainSettings,
+        ConvergenceWarning,
+        Fit,
+        Sample,
+        Settings,
+        Target,
+        fit,
+        sample,
+        sample_posterior,
+    )
     from .likelihoods import CustomLikelihood, Gaussian, Logistic, SumLikelihood
     from .posterior import Posterior
     from .priors import bernoulli_prior, dpp_prior
     from .saving import load, save
 
 __all__ = [
+    "ChainSettings",
     "ConvergenceWarning",
     "CustomLikelihood",
     "DiverseClassifier",
@@ -25,6 +36,7 @@ __all__ = [
     "Logistic",
     "LowRankDPP",
     "Posterior",
+    "Sample",
     "Settings",
     "SumLikelihood",
     "Target",
@@ -37,6 +49,7 @@ __all__ = [
     "fit",
     "load",
     "metrics",
+    "sample",
     "sample_posterior",
     "save",
     "screening",
@@ -52,7 +65,17 @@ _NAMES = {
     "comparison": ("compare", "stability_selection"),
     "dpp": ("IndependentSets", "LowRankDPP"),
     "estimators": ("DiverseClassifier", "DiverseRegressor"),
-    "inference": ("ConvergenceWarning", "Fit", "Settings", "Target", "fit", "sample_posterior"),
+    "inference": (
+        "ChainSettings",
+        "ConvergenceWarning",
+        "Fit",
+        "Sample",
+        "Settings",
+        "Target",
+        "fit",
+        "sample",
+        "sample_posterior",
+    ),
     "likelihoods": ("CustomLikelihood", "Gaussian", "Logistic", "SumLikelihood"),
     "posterior": ("Posterior",),
     "priors": ("bernoulli_prior", "dpp_prior"),

@@ -1,7 +1,8 @@
 """Predictions averaged over feature sets."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -69,31 +70,38 @@ class PredictiveMixture:
         return np.asarray(0.5 * (low + high))
 
 
+class Component(NamedTuple):
+    """A set, its weight in the average, and the likelihood, with a slab precision of its own."""
+
+    S: IntArray
+    weight: float
+    likelihood: Any
+
+
 def average_predictions(
-    likelihood: Any, sets: list[IntArray], weights: Float64Array, X: npt.ArrayLike, covariates: Any = None
+    components: Sequence[Component], X: npt.ArrayLike, covariates: Any = None
 ) -> PredictiveMixture:
-    """The mixture over `sets`; equal sets are computed once.
+    """The mixture over components.
 
     >>> from variegate.likelihoods import Gaussian
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(50, 4))
-    >>> y = X[:, 1] + 0.5 * rng.normal(size=50)
-    >>> law = average_predictions(Gaussian(X, y), [np.array([1]), np.array([0, 1])], np.array([0.7, 0.3]), X[:3])
-    >>> law.mean.shape
+    >>> likelihood = Gaussian(X, X[:, 1] + 0.5 * rng.normal(size=50))
+    >>> two = [Component(np.array([1]), 0.7, likelihood), Component(np.array([0, 1]), 0.3, likelihood)]
+    >>> average_predictions(two, X[:3]).mean.shape
     (3,)
     """
-    if not isinstance(likelihood, PredictiveLikelihood):
-        raise ValueError(f"{type(likelihood).__name__} has no `predictive` method, so it cannot predict.")
-    distinct: dict[bytes, tuple[IntArray, float]] = {}
-    for S, weight in zip(sets, weights, strict=True):
-        distinct[S.tobytes()] = (S, weight + distinct.get(S.tobytes(), (S, 0.0))[1])
-    laws = [likelihood.predictive(S, X, covariates) for S, _ in distinct.values()]
+    for component in components:
+        if not isinstance(component.likelihood, PredictiveLikelihood):
+            name = type(component.likelihood).__name__
+            raise ValueError(f"{name} has no `predictive` method, so it cannot predict.")
+    laws = [component.likelihood.predictive(component.S, X, covariates) for component in components]
     return PredictiveMixture(
-        weights=np.array([weight for _, weight in distinct.values()]),
+        weights=np.array([component.weight for component in components]),
         means=np.stack([law.mean for law in laws]),
         scales=np.stack([law.scale for law in laws]),
         latent_means=np.stack([law.latent_mean for law in laws]),
         latent_scales=np.stack([law.latent_scale for law in laws]),
         dof=laws[0].dof,
-        link=getattr(likelihood, "link", None),
+        link=getattr(components[0].likelihood, "link", None),
     )

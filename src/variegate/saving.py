@@ -9,6 +9,7 @@ import os
 import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,11 @@ from .estimators import DiverseClassifier, DiverseRegressor
 from .estimators.candidates import Candidates
 from .estimators.parameters import check_parameters
 from .estimators.selector import Training
-from .inference import Fit, Target
+from .inference import ChainSettings, Fit, Hyperparameters, Sample, Target
 from .similarity import SimilarityFeatures
 from .similarity.factorise import item_names
 
-FORMAT = 1
+FORMAT = 2  # 1, before the exact chains, is still read
 KINDS = {"DiverseClassifier": DiverseClassifier, "DiverseRegressor": DiverseRegressor}
 PLAIN = "fiubUSmM"  # kinds of arrays that a file may hold: numbers, fixed-width text and dates
 CANDIDATE, ALWAYS = 1, 2  # what a column is to the model; 0 if it was screened out or is constant
@@ -92,7 +93,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         version = header["format"]
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise UnreadableModel(f"{path}: not a variegate model (it has no readable header).") from error
-    if version is True or version != FORMAT:
+    if version is True or version not in (1, FORMAT):
         raise UnreadableModel(
             f"{path}: written in format {version!r} by variegate {header.get('version')}, this is format {FORMAT} of "
             f"{__version__}; update variegate, or save the model again."
@@ -134,16 +135,38 @@ def _fitted(model: Any) -> dict[str, Any]:
         "family": found.target.family,
         "phi": found.target.phi,
         "size": found.target.size,
-        "theta": found.q.theta,
-        "elbo": found.elbo,
-        "elbo_error": found.elbo_error,
-        "elbo_trace": found.elbo_trace,
         "converged": bool(found.converged),
         "interrupted": bool(found.interrupted),
         "set_sizes": np.array([len(S) for S in found.sets]),
         "sets": np.concatenate(found.sets) if len(found.sets) else np.empty(0, dtype=np.int64),
-        "log_ratios": found.log_ratios,
         "map": model._map,
+        **(_variational(found) if isinstance(found, Fit) else _chain(found)),
+    }
+
+
+def _variational(found: Fit) -> dict[str, Any]:
+    return {
+        "theta": found.q.theta,
+        "elbo": found.elbo,
+        "elbo_error": found.elbo_error,
+        "elbo_trace": found.elbo_trace,
+        "log_ratios": found.log_ratios,
+    }
+
+
+def _chain(found: Sample) -> dict[str, Any]:
+    return {
+        "settings": asdict(found.settings),
+        "inclusion": found.inclusion,
+        "inclusion_errors": found.inclusion_errors,
+        "disagreement": found.disagreement,
+        "set_weights": found.weights,
+        "slab_precisions": found.slab_precisions,
+        "grid_sizes": found.hyperparameters.expected_sizes,
+        "grid_precisions": found.hyperparameters.slab_precisions,
+        "grid_probability": found.hyperparameters.probability,
+        "n_iter": int(found.n_iter),
+        "n_steps": int(found.n_steps),
     }
 
 
@@ -164,13 +187,25 @@ def _restored(header: Mapping[str, Any], pack: "_Unpack") -> Any:
     likelihood = model._likelihood().with_slab_precision(f["slab_precision"])
     prior = _distribution(f["prior"], f["phi"], f["prior_theta"])
     target = Target(likelihood, prior, family=f["family"], phi=f["phi"], size=f["size"])
-    found = Fit(
-        q=target.distribution(f["theta"]),
+    sets = np.split(f["sets"], np.cumsum(f["set_sizes"])[:-1])
+    return model._keep(_found(f, target, sets), f["map"])
+
+
+def _found(f: Mapping[str, Any], target: Target, sets: list[NDArray[Any]]) -> Sample | Fit:
+    ended = {"converged": f["converged"], "interrupted": f["interrupted"]}
+    if "theta" in f:
+        bound = {name: f[name] for name in ("elbo", "elbo_error", "elbo_trace", "log_ratios")}
+        return Fit(q=target.distribution(f["theta"]), target=target, sets=sets, **bound, **ended)
+    names = ("inclusion", "inclusion_errors", "disagreement", "slab_precisions", "n_iter", "n_steps")
+    return Sample(
         target=target,
-        sets=np.split(f["sets"], np.cumsum(f["set_sizes"])[:-1]),
-        **{name: f[name] for name in ("elbo", "elbo_error", "elbo_trace", "converged", "interrupted", "log_ratios")},
+        settings=ChainSettings(**f["settings"]),
+        sets=sets,
+        weights=f["set_weights"],
+        hyperparameters=Hyperparameters(f["grid_sizes"], f["grid_precisions"], f["grid_probability"]),
+        **{name: f[name] for name in names},
+        **ended,
     )
-    return model._keep(found, f["map"])
 
 
 def _check_consistent(f: Mapping[str, Any]) -> None:
@@ -183,21 +218,43 @@ def _check_consistent(f: Mapping[str, Any]) -> None:
         "unit": f["unit"].shape == (m,) and np.array_equal(np.unique(f["unit"]), np.arange(U)),
         "feature_names": names is None or (len(names) == len(f["role"]) and all(isinstance(n, str) for n in names)),
         "X": f["X"].shape == (N, m),
-        "theta": f["theta"].shape == (U,),
         "set_sizes": sizes.ndim == 1 and len(sizes) > 0 and (sizes >= 0).all() and sizes.sum() == len(sets),
         "sets": _are_positions(np.split(sets, np.cumsum(sizes)[:-1]), U),
         "map": _are_positions([f["map"]], U),
-        "log_ratios": f["log_ratios"].shape == sizes.shape and f["log_ratios"].dtype.kind == "f",
-        "elbo_trace": f["elbo_trace"].ndim == 1 and f["elbo_trace"].dtype.kind == "f",
-        "elbo": isinstance(f["elbo"], float) and isinstance(f["elbo_error"], float),
         "converged": isinstance(f["converged"], bool) and isinstance(f["interrupted"], bool),
         "prior": f["prior"] in ("dpp", "bernoulli"),
         "classes": classes is None or len(classes) == len(np.unique(classes)) > 1,
         "y": classes is None or np.array_equal(np.unique(f["y"]), np.arange(len(classes))),
     }
+    whole |= _variational_is_consistent(f, U) if "theta" in f else _chain_is_consistent(f, U)
     broken = [name for name, right in whole.items() if not right]
     if broken:
         raise ValueError(f"{broken[0]} does not fit the rest")
+
+
+def _variational_is_consistent(f: Mapping[str, Any], U: int) -> dict[str, bool]:
+    return {
+        "theta": f["theta"].shape == (U,),
+        "log_ratios": f["log_ratios"].shape == f["set_sizes"].shape and f["log_ratios"].dtype.kind == "f",
+        "elbo_trace": f["elbo_trace"].ndim == 1 and f["elbo_trace"].dtype.kind == "f",
+        "elbo": isinstance(f["elbo"], float) and isinstance(f["elbo_error"], float),
+    }
+
+
+def _chain_is_consistent(f: Mapping[str, Any], U: int) -> dict[str, bool]:
+    """Probabilities are probabilities, weights sum to one, and everything has its shape."""
+    n, grid = len(f["set_sizes"]), f["grid_probability"]
+    positive = {"slab_precisions": (n,), "grid_sizes": grid.shape[:1], "grid_precisions": grid.shape[1:]}
+    shares = {"set_weights": f["set_weights"], "grid_probability": grid}
+    return {
+        "inclusion": f["inclusion"].shape == (U,) and bool(((f["inclusion"] >= 0) & (f["inclusion"] <= 1)).all()),
+        "inclusion_errors": f["inclusion_errors"].shape == (U,) and bool((f["inclusion_errors"] >= 0).all()),
+        "disagreement": f["disagreement"].shape == (U,) and f["disagreement"].dtype.kind == "f",
+        "n_iter": all(isinstance(f[name], int) and f[name] >= 0 for name in ("n_iter", "n_steps")),
+        **{name: f[name].shape == shape and bool((f[name] > 0).all()) for name, shape in positive.items()},
+        **{name: bool((p >= 0).all() and abs(p.sum() - 1) < 1e-6) for name, p in shares.items()},
+        "set_weights ": f["set_weights"].shape == (n,),
+    }
 
 
 def _are_positions(sets: list[NDArray[Any]], n: int) -> bool:

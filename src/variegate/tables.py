@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from .dpp.sets import IntArray
+from .predictions import Component
 
 FloatArray = NDArray[np.float64]
 
@@ -101,13 +102,10 @@ def coefficient_laws(model: Any, level: float = 0.95) -> dict[str, CoefficientLa
     """The averaged law of the coefficients: {"": law}, or {"[A]": law, …} for more than two classes."""
     if not 0 < level < 1:
         raise ValueError(f"The level must lie strictly between 0 and 1, got {level}.")
-    parts, sets = model._fitted_parts(), model._predicting_sets()
-    weights = np.full(len(sets), 1 / len(sets))
+    parts = model._by_part(model._components())
     suffixes = [""] if len(parts) == 1 else [f"[{label}]" for label in model.classes_]
     return {
-        suffix: averaged_law(
-            coefficient_terms(model, part, sets, weights), model.n_features_in_, _dof(part, model), level
-        )
+        suffix: averaged_law(coefficient_terms(model, part), model.n_features_in_, _dof(part[0], model), level)
         for suffix, part in zip(suffixes, parts, strict=True)
     }
 
@@ -170,9 +168,9 @@ def _roles(model: Any) -> NDArray[Any]:
     return roles
 
 
-def _dof(part: Any, model: Any) -> float:
+def _dof(component: Component, model: Any) -> float:
     """Degrees of freedom of the coefficients, ∞ in classification: those of any prediction."""
-    return float(part.predictive(np.empty(0, dtype=np.int64), *_centre(model)).dof)
+    return float(component.likelihood.predictive(np.empty(0, dtype=np.int64), *_centre(model)).dof)
 
 
 def _centre(model: Any) -> tuple[FloatArray, FloatArray | None]:
@@ -181,15 +179,12 @@ def _centre(model: Any) -> tuple[FloatArray, FloatArray | None]:
     return np.asarray(X.mean(axis=0)).reshape(1, -1), None if C is None else np.asarray(C.mean(axis=0)).reshape(1, -1)
 
 
-def coefficient_terms(model: Any, part: Any, sets: Sequence[IntArray], weights: FloatArray) -> dict[int, Terms]:
+def coefficient_terms(model: Any, components: Sequence[Component]) -> dict[int, Terms]:
     """For each column of X that is in some set, its coefficient in each of these."""
-    candidates, dof = model._candidates, _dof(part, model)
+    candidates, dof = model._candidates, _dof(components[0], model)
     shrink = 1.0 if np.isinf(dof) else np.sqrt(max(dof - 2, 0.0) / dof)  # from a standard deviation to a scale
     rows: dict[int, list[tuple[float, float, float]]] = {}
-    distinct: dict[bytes, tuple[IntArray, float]] = {}
-    for S, weight in zip(sets, weights, strict=True):
-        distinct[S.tobytes()] = (S, weight + distinct.get(S.tobytes(), (S, 0.0))[1])
-    for S, weight in distinct.values():
+    for S, weight, part in components:
         found = part.coefficients(S)
         columns = candidates.columns[part.columns(S) if candidates.is_grouped else S]
         scales = shrink * np.sqrt(np.diag(found.covariance))

@@ -10,11 +10,11 @@ from .greedy import forward_evidence, forward_score, mrmr, omp
 from .penalised import elastic_net, lasso
 from .problem import Method, Problem, checked
 from .univariate import random_among_best, univariate
-from .variational import Variational
+from .variational import Diverse, Variational
 from .wrapped import Wrapped
 
 METHODS: dict[str, Any] = {
-    "variegate": Variational("dpp", "dpp", polished=True),
+    "variegate": Diverse(),
     "bernoulli_dpp": Variational("bernoulli", "dpp"),
     "dpp_bernoulli": Variational("dpp", "bernoulli"),
     "spike_slab": Variational("bernoulli", "bernoulli"),

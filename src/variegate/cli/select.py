@@ -15,7 +15,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from ..baselines import METHODS
-from ..baselines.variational import Variational
+from ..baselines.variational import Diverse
 from ..comparison import Comparison, compare
 from ..estimators import DiverseClassifier, DiverseRegressor
 from ..saving import save
@@ -26,9 +26,7 @@ from .messages import as_options, heard_warnings, is_watched, say
 from .record import as_json, run_record, unlike_before
 from .show import show_selection
 
-# several starts and fine probabilities are for the answer; for the sets of a handful of splits they would take most of
-# the time
-QUICK = Variational("dpp", "dpp", polished=True, n_starts=1, max_iter=4)
+QUICK = Diverse(max_iter=4)  # laps: fine probabilities are for the answer, a set of each split needs less
 FILES = ("selection.csv", "alternatives.csv", "comparison.csv", "model.vg", "report.html", "run.json")
 
 
@@ -141,7 +139,8 @@ def diagnosed(model: Any, quiet: bool) -> dict[str, Any]:
     found = model.posterior_.diagnostics()
     for message in found.messages():
         say(f"note: {as_options(message)}", quiet)
-    return {**found._asdict(), "messages": found.messages()}
+    bound = None if found.bound is None else found.bound._asdict()
+    return {**found._asdict(), "bound": bound, "messages": found.messages()}
 
 
 def compared(options: Mapping[str, Any], data: Input, similarity: Any, model: Any) -> Comparison | None:

@@ -38,6 +38,10 @@ class SetDistribution(Protocol):
         """E|S|."""
 
     @property
+    def log_eigenvalues(self) -> Float64Array:
+        """Logs of the eigenvalues of L: adding t to θ multiplies them by e^t."""
+
+    @property
     def rank(self) -> int:
         """Size of the largest set with positive probability."""
 
@@ -64,6 +68,12 @@ class SetDistribution(Protocol):
 
     def log_normalizer_fixed_size(self, k: int) -> float:
         """Log Σ_{|S|=k} e^{θ(S)} ν(S)."""
+
+    def with_theta(self, theta: Float64Array) -> Self:
+        """The same similarity with other log-qualities (M,)."""
+
+    def shifted(self, shift: float) -> Self:
+        """θ + constant."""
 
     def rescaled(self, expected_size: float) -> Self:
         """θ + constant, with that expected size."""

@@ -1,6 +1,7 @@
 """Rows of a Gram matrix, computed on demand and kept while they are in use."""
 
 from collections.abc import Callable
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ class GramRows:
     """Bounded cache of rows, one for each feature, least recently used out first: G_m = X̃ᵀx̃_m, or x̃_m itself.
 
     Sampled sets share features, so a row is computed once and read many times. Rows live in one buffer, so
-    gathering a set's rows is a single copy. Pickling drops the rows: workers fill their own.
+    gathering a set's rows is a single copy. Threads may share it. Pickling drops the rows: workers fill their own.
     """
 
     def __init__(
@@ -26,44 +27,51 @@ class GramRows:
 
     def rows(self, S: IntArray) -> FloatArray:
         """Return a fresh (|S|, M) array."""
-        if not self.prefetch(S):
-            return self._compute(S)
-        self._clock += 1
-        slots = self._slot_of[S]
-        self._last_use[slots] = self._clock
-        out: FloatArray = self._buffer[slots]
-        return out
+        with self._lock:
+            if self.prefetch(S):
+                self._clock += 1
+                slots = self._slot_of[S]
+                self._last_use[slots] = self._clock
+                out: FloatArray = self._buffer[slots]
+                return out
+        return self._compute(S)
 
     def block(self, S: IntArray) -> FloatArray | None:
         """Return G_SS (|S|, |S|) if all its rows are here."""
-        slots = self._slot_of[S]
-        if slots.min(initial=0) < 0:
-            return None
-        out: FloatArray = self._buffer[slots[:, None], S]
-        return out
+        with self._lock:
+            slots = self._slot_of[S]
+            if slots.min(initial=0) < 0:
+                return None
+            out: FloatArray = self._buffer[slots[:, None], S]
+            return out
 
     def prefetch(self, S: IntArray) -> bool:
         """Compute the missing rows of S together (one matrix product); False if S does not fit."""
         if len(S) > len(self._buffer):
             return False
-        missing = S[self._slot_of[S] < 0]
-        if len(missing):
-            here = self._slot_of[S]
-            self._clock += 1
-            self._last_use[here[here >= 0]] = self._clock
-            slots = np.argsort(self._last_use, kind="stable")[: len(missing)]
-            # Ctrl-C may come in between, and a fit goes on with these rows: a slot may then name a feature that is
-            # elsewhere, but no feature points at a slot that holds another
-            evicted = self._feature_in[slots]
-            self._slot_of[evicted[(evicted >= 0) & (self._slot_of[evicted] == slots)]] = -1
-            self._buffer[slots] = self._compute(missing)
-            self._feature_in[slots] = missing
-            self._slot_of[missing] = slots
-            self._last_use[slots] = self._clock
+        with self._lock:
+            missing = S[self._slot_of[S] < 0]
+            if len(missing):
+                self._fill(S, missing)
         return True
+
+    def _fill(self, S: IntArray, missing: IntArray) -> None:
+        here = self._slot_of[S]
+        self._clock += 1
+        self._last_use[here[here >= 0]] = self._clock
+        slots = np.argsort(self._last_use, kind="stable")[: len(missing)]
+        # Ctrl-C may come in between, and a fit goes on with these rows: a slot may then name a feature that is
+        # elsewhere, but no feature points at a slot that holds another
+        evicted = self._feature_in[slots]
+        self._slot_of[evicted[(evicted >= 0) & (self._slot_of[evicted] == slots)]] = -1
+        self._buffer[slots] = self._compute(missing)
+        self._feature_in[slots] = missing
+        self._slot_of[missing] = slots
+        self._last_use[slots] = self._clock
 
     def _reset(self) -> None:
         capacity, width = self._shape
+        self._lock = RLock()
         self._buffer = np.empty((capacity, width))  # the system hands out pages as they are written
         self._slot_of = np.full(self._n_features, -1)
         self._feature_in = np.full(capacity, -1)

@@ -58,6 +58,14 @@ class IndependentSets:
         """M."""
         return len(self.theta)
 
+    def with_theta(self, theta: Float64Array) -> Self:
+        """The same items with other log-qualities (M,)."""
+        return type(self)(theta, self.items)
+
+    def shifted(self, shift: float) -> Self:
+        """θ + constant."""
+        return self.with_theta(self.theta + shift)
+
     @cached_property
     @underflow_is_zero
     def log_normalizer(self) -> float:
@@ -69,6 +77,11 @@ class IndependentSets:
     def expected_size(self) -> float:
         """E|S|."""
         return float(self.inclusion_prob().sum())
+
+    @property
+    def log_eigenvalues(self) -> Float64Array:
+        """Logs of the eigenvalues of the kernel, which is diagonal: θ."""
+        return self.theta
 
     @property
     def rank(self) -> int:

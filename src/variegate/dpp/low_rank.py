@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from scipy import linalg
-from scipy.special import logit
+from scipy.special import expit, logit
 
 from . import maximise, poisson_binomial
 from .decomposition import Decomposition, decompose
@@ -134,8 +134,19 @@ class LowRankDPP:
         other.__dict__["_log_floor"] = log_floor
         return other
 
-    def _shifted(self, shift: float) -> Self:
-        return self._related(self.phi, self.theta + shift, self.items, self._log_floor)
+    def with_theta(self, theta: Float64Array) -> Self:
+        """The same similarity with other log-qualities (M,)."""
+        return self._related(self.phi, theta, self.items, self._log_floor)
+
+    def shifted(self, shift: float) -> Self:
+        """θ + constant, which multiplies all eigenvalues alike: they are not computed again where they are known."""
+        other = self.with_theta(self.theta + shift)
+        if "log_eigenvalues" in self.__dict__:
+            moved = self.log_eigenvalues + shift
+            other.__dict__["log_eigenvalues"] = moved
+            other.__dict__["log_normalizer"] = float(np.logaddexp(0.0, moved).sum())
+            other.__dict__["expected_size"] = float(expit(moved).sum())
+        return other
 
     # --- the distribution -------------------------------------------------------------------------------------
 
@@ -150,6 +161,13 @@ class LowRankDPP:
     def expected_size(self) -> float:
         """E|S| = tr K = Σ λ_j/(1+λ_j)."""
         return float(self._numerics.spectrum.mu.sum())
+
+    @cached_property
+    @underflow_is_zero
+    def log_eigenvalues(self) -> Float64Array:
+        """Logs of the eigenvalues of L that are not zero. O(Md²)."""
+        mu = self._numerics.spectrum.mu
+        return np.asarray(logit(mu[mu > 0]))
 
     @cached_property
     @underflow_is_zero
@@ -293,7 +311,7 @@ class LowRankDPP:
         shift = -float((self.theta + 2 * self._log_norms).max())
         low, high, stride = -np.inf, np.inf, 20.0
         for _ in range(200):
-            scaled = self._shifted(shift)
+            scaled = self.with_theta(self.theta + shift)
             mu = scaled._numerics.spectrum.mu
             error = mu.sum() - expected_size
             if abs(error) <= tolerance or high - low < 1e-12 * max(1.0, abs(shift)):

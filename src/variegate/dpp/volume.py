@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -92,6 +93,17 @@ class Volume:
         outside = np.maximum(1.0 + self.nugget - np.einsum("km,km->m", V, V), 0.0) + W * W / p
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(p * outside) + 2 * (self.log_norms - self.log_norms[S][:, None]))
+
+    @underflow_is_zero
+    def units(self, items: IntArray) -> Float64Array:
+        """Rows of Φ at unit length (n, d)."""
+        if self._of_unit_length:
+            return np.asarray(self.phi[items], dtype=np.float64)
+        return np.ascontiguousarray(self._source.units(items), dtype=np.float64)
+
+    @cached_property
+    def _of_unit_length(self) -> bool:
+        return bool(np.abs(self.log_norms).max(initial=0.0) < 1e-14)
 
     def _log_volume(self, S: IntArray, C: Float64Array) -> float:
         return float(2 * self.log_norms[S].sum() + 2 * np.log(np.diag(C)).sum())

@@ -20,7 +20,7 @@ PARAMETERS = """Parameters
         itself. The default prefers diverse sets. ("bernoulli", "bernoulli") is spike and slab by mean field;
         ("bernoulli", "dpp") approximates the spike-and-slab posterior itself.
     expected_size : float, optional
-        How many features you expect in a set before seeing y, on average. None: learned from the data.
+        How many features you expect in a set before seeing y, on average. None: averaged over.
     n_features_to_select : int or float, optional
         Size of the selected set; a share of the candidates if a float up to 1.0. None: as many as the best set has,
         which may be none at all. The posterior keeps sets of all sizes; `path` gives the best sets of other sizes.
@@ -31,7 +31,7 @@ PARAMETERS = """Parameters
         the selected set alone, for instance to compare sizes by cross-validation (averaged if that set is empty).
     slab_precision : "auto" or float
         How strongly the coefficients of the chosen columns are shrunk: their prior precision, in units of standardised
-        columns, like the penalty of a ridge regression. "auto": learned from the data.
+        columns, like the penalty of a ridge regression. "auto": averaged over.
     always_include : names, positions or mask of columns, optional
         In every set (age, batch, …), hardly shrunk, and not counted in any size.
     groups : (M,) labels or {column: label}, optional
@@ -43,16 +43,22 @@ PARAMETERS = """Parameters
     screen : int, optional
         First keep so many columns (and the rest of their groups) by a univariate test on the rows of the fit, those in
         `always_include` apart; for tables with tens of thousands of columns.
-    solver : "rao_blackwell" or "fixed_form"
-        The default, or the paper's Algorithm 1 (slow, for reference).
-    n_starts, max_iter, tol : int, int or None, float
-        How hard to try: starts of the solver (at most; with more than 256 features none after one that fell short);
-        iterations (None: the solver's own number); and when to stop: when a step promises less than `tol` nats
-        of the evidence lower bound for each undecided feature.
+    solver : "chain", "rao_blackwell" or "fixed_form"
+        "chain": exact chains over sets, until the Monte Carlo error of every inclusion probability is below `tol`.
+        The others are the paper's variational methods: the best q by the evidence lower bound, and Algorithm 1 as
+        printed (slow, for reference). They settle on one of several near-copies.
+    max_iter : int, optional
+        The limit: laps of about 1,000 steps of each chain, or iterations. None: the solver's own.
+    tol : float, optional
+        When to stop. Chains: largest Monte Carlo error of an inclusion probability, 0.03 unless given. Variational:
+        when a step promises less than `tol` nats for each undecided feature, 0.005 unless given.
+    n_starts : int
+        Starts of "rao_blackwell" (at most; above 256 features it stops after the first that does not improve).
     random_state : int, RandomState, Generator or None
         Sets are drawn while fitting; an int makes fits repeatable.
     n_jobs : int, optional
-        Threads for the classes of a multi-class problem; results do not depend on it.
+        Threads for the classes of a multi-class problem in the variational solvers; chains use the cores that there
+        are. Results do not depend on either.
     verbose : int
         1 shows progress on stderr."""
 
@@ -62,11 +68,15 @@ ATTRIBUTES = """Attributes
         The selected columns, those always included among them.
     inclusion_probabilities_ : (M,)
         Posterior probability of each column to be in the set; 0 for constant columns and those screened out.
+    inclusion_errors_ : (M,)
+        Monte Carlo standard error of each of these probabilities; NaN for the variational solvers.
     posterior_ : variegate.Posterior
         The posterior over sets: sample, map, condition, alternatives, diagnostics. Its features are the candidates,
         named by column; `as_support` turns a set of them into columns.
-    elbo_, elbo_trace_, converged_, n_iter_ :
-        Evidence lower bound, its trace, whether the fit settled, and its iterations.
+    converged_, n_iter_ :
+        Whether `tol` was reached, and the laps or iterations it took.
+    elbo_, elbo_trace_ :
+        Of the variational solvers: evidence lower bound and its trace.
     n_features_in_, feature_names_in_ :
         What X looked like."""
 
@@ -100,8 +110,10 @@ def check_parameters(estimator: Any) -> None:
         raise ValueError(f"n_starts must be at least 1, a whole number, got {estimator.n_starts!r}.")
     if estimator.max_iter is not None and not (is_whole(estimator.max_iter) and estimator.max_iter >= 1):
         raise ValueError(f"max_iter must be None or a whole number, at least 1, got {estimator.max_iter!r}.")
-    if not (is_number(estimator.tol) and estimator.tol >= 0):
-        raise ValueError(f"tol must be a number, zero or above, got {estimator.tol!r}.")
+    if not (isinstance(estimator.solver, str) and estimator.solver in ("chain", "rao_blackwell", "fixed_form")):
+        raise ValueError(f'solver must be "chain", "rao_blackwell" or "fixed_form", got {estimator.solver!r}.')
+    if estimator.tol is not None and not (is_number(estimator.tol) and estimator.tol >= 0):
+        raise ValueError(f"tol must be None or a number, zero or above, got {estimator.tol!r}.")
 
 
 def is_number(value: Any) -> bool:

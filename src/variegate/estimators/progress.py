@@ -29,6 +29,12 @@ class ProgressLine:
 
     def __call__(self, progress: Progress) -> None:
         """Show where the fit is; where the last stage has a limit, how long it can take."""
+        if progress.error is not None:
+            self.show(
+                f"variegate: {progress.iteration} laps, probabilities known to ±{progress.error:.3f}, "
+                f"{progress.expected_size:.1f} features, {self.elapsed:.0f} s"
+            )
+            return
         if progress.iteration == 1:
             self.stage_started = self.last_time
         self.last_time = time.monotonic()

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Iterable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -15,12 +15,12 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, chec
 from ..design import Design
 from ..dpp import SetDistribution
 from ..dpp.sets import IntArray
-from ..inference import Fit, Settings, Target, fit
+from ..inference import ChainSettings, Fit, Sample, Settings, Target, fit, sample
 from ..likelihoods import Grouped, SumLikelihood
 from ..likelihoods.checks import sample_weights, table
 from ..naming import find_positions
-from ..posterior import AVERAGED, Posterior
-from ..predictions import PredictiveMixture, average_predictions
+from ..posterior import Posterior
+from ..predictions import Component, PredictiveMixture, average_predictions
 from ..priors import bernoulli_prior, dpp_prior
 from ..similarity import SimilarityWarning
 from ..threads import one_blas_thread
@@ -70,10 +70,10 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         groups: Any = None,
         prior_log_odds: Any = None,
         screen: int | None = None,
-        solver: str = "rao_blackwell",
+        solver: str = "chain",
         n_starts: int = 4,
         max_iter: int | None = None,
-        tol: float = 0.005,
+        tol: float | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -129,7 +129,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         """
         return self._keep(self._fit_posterior(X, y, sample_weight))
 
-    def _fit_posterior(self, X: Any, y: Any, sample_weight: Any = None) -> Fit:
+    def _fit_posterior(self, X: Any, y: Any, sample_weight: Any = None) -> Sample | Fit:
         """The posterior over the candidates alone: no set is chosen, which may take as long as the fit."""
         check_parameters(self)
         self._forget()
@@ -144,9 +144,13 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         self._training = Training(chosen, covariates, y, weights)
         target = self._target()
         rng = _generator(self.random_state)
+        settings = self._settings()
+        most = settings.max_laps if isinstance(settings, ChainSettings) else settings.iterations
         with ExitStack() as stack:
-            callback = stack.enter_context(ProgressLine(most=self._settings().iterations)) if self.verbose else None
-            return fit(target, rng, self._settings(), callback=callback)
+            callback = stack.enter_context(ProgressLine(most=most)) if self.verbose else None
+            if isinstance(settings, ChainSettings):
+                return sample(target, rng, settings, callback=callback)
+            return fit(target, rng, settings, callback=callback)
 
     def _forget(self) -> None:
         """A fit that fails, or is stopped, must not leave parts of an earlier one beside its own."""
@@ -227,26 +231,33 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             return dpp_prior(phi, expected_size=size, log_odds=tilt)
         return bernoulli_prior(U, expected_size=size, log_odds=tilt)
 
-    def _settings(self) -> Settings:
+    def _settings(self) -> ChainSettings | Settings:
+        average_size, average_slab = self.expected_size is None, self.slab_precision == "auto"
+        if self.solver == "chain":
+            defaults = ChainSettings(average_size=average_size, average_slab=average_slab)
+            tol = defaults.tol if self.tol is None else self.tol
+            return replace(defaults, tol=tol, max_laps=defaults.max_laps if self.max_iter is None else self.max_iter)
         return Settings(
             solver=self.solver,  # type: ignore[arg-type]
             n_starts=self.n_starts,
             max_iter=self.max_iter,
-            tol=self.tol,
-            learn_size=self.expected_size is None,
-            learn_slab=self.slab_precision == "auto",
+            learn_size=average_size,
+            learn_slab=average_slab,
+            tol=Settings.tol if self.tol is None else self.tol,
         )
 
     def _size(self) -> int | None:
         return number_to_select(self.n_features_to_select, self._candidates.n_units)
 
-    def _keep(self, found: Fit, S: IntArray | None = None) -> Self:
+    def _keep(self, found: Sample | Fit, S: IntArray | None = None) -> Self:
         """Publish what was found; S is the selected set of units where it is known already."""
         M = self._candidates.n_columns
         labels = np.array([f"x{i}" for i in range(M)], dtype=object) if self._names is None else self._names
         self.posterior_ = Posterior(found, self._candidates.unit_names(labels))
         self.inclusion_probabilities_ = self._candidates.spread(self.posterior_.inclusion_prob(), always=1.0)
-        self.elbo_, self.elbo_trace_ = found.elbo, found.elbo_trace
+        self.inclusion_errors_ = self._candidates.spread(self.posterior_.inclusion_errors())
+        if isinstance(found, Fit):
+            self.elbo_, self.elbo_trace_ = found.elbo, found.elbo_trace
         self.converged_, self.n_iter_ = found.converged, found.n_iter
         if S is not None:
             return self._select(S)
@@ -267,8 +278,8 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         """Publish the chosen set of units."""
         self._map = S
         self.support_ = self._candidates.mask(S)
-        self.intercept_, self.coef_ = self._coefficients(self._predicting_sets())
-        self.map_intercept_, self.map_coef_ = self._coefficients([S])
+        self.intercept_, self.coef_ = self._coefficients(self._components())
+        self.map_intercept_, self.map_coef_ = self._coefficients([self._chosen()])
         return self
 
     # --- results -------------------------------------------------------------------------------------------
@@ -303,12 +314,17 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return self._candidates.mask(self.posterior_.positions(features))
 
-    def _fitted_parts(self) -> list[Any]:
-        likelihood = self.posterior_.target.likelihood
-        return list(likelihood.parts) if isinstance(likelihood, SumLikelihood) else [likelihood]
+    def _chosen(self) -> Component:
+        """The chosen set, with the median of the slab precision."""
+        return Component(self._map, 1.0, self.posterior_.target.likelihood)
 
-    def _predicting_sets(self) -> list[IntArray]:
-        return self.posterior_.fit.sets[:AVERAGED] if self.average or not len(self._map) else [self._map]
+    def _components(self) -> list[Component]:
+        """What predictions are averaged over."""
+        return self.posterior_.components if self.average or not len(self._map) else [self._chosen()]
+
+    def _by_part(self, components: list[Component]) -> list[list[Component]]:
+        """The components for each outcome."""
+        return [list(part) for part in zip(*(_outcomes(c) for c in components), strict=True)]
 
     @one_blas_thread
     def _laws(self, X: Any) -> list[PredictiveMixture]:
@@ -316,28 +332,33 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, accept_sparse=("csc", "csr"), dtype=[np.float64, np.float32])
         chosen, covariates = self._candidates.of(X)
-        sets = self._predicting_sets()
-        weights = np.full(len(sets), 1 / len(sets))
-        return [average_predictions(part, sets, weights, chosen, covariates) for part in self._fitted_parts()]
+        return [average_predictions(part, chosen, covariates) for part in self._by_part(self._components())]
 
-    def _coefficients(self, sets: list[IntArray]) -> tuple[FloatArray, FloatArray]:
+    def _coefficients(self, components: list[Component]) -> tuple[FloatArray, FloatArray]:
         """Means over sets of intercept (K,) and coefficients (K, M), in the units of X."""
-        parts, candidates = self._fitted_parts(), self._candidates
+        parts, candidates = self._by_part(components), self._candidates
         intercept, coef = np.zeros(len(parts)), np.zeros((len(parts), candidates.n_columns))
         for k, part in enumerate(parts):
-            for S in sets:
-                found = part.coefficients(S)
-                columns = part.columns(S) if candidates.is_grouped else S
-                intercept[k] += found.intercept
-                coef[k, candidates.columns[columns]] += found.mean
-                coef[k, candidates.always] += found.covariates
-        return intercept / len(sets), coef / len(sets)
+            for S, weight, likelihood in part:
+                found = likelihood.coefficients(S)
+                columns = likelihood.columns(S) if candidates.is_grouped else S
+                intercept[k] += weight * found.intercept
+                coef[k, candidates.columns[columns]] += weight * found.mean
+                coef[k, candidates.always] += weight * found.covariates
+        return intercept, coef
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags
+
+
+def _outcomes(component: Component) -> list[Component]:
+    """A component for each outcome."""
+    likelihood = component.likelihood
+    parts = likelihood.parts if isinstance(likelihood, SumLikelihood) else [likelihood]
+    return [component._replace(likelihood=part) for part in parts]
 
 
 def _generator(random_state: Any) -> np.random.Generator:

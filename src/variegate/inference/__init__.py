@@ -1,17 +1,22 @@
-"""How q is fitted to the posterior: the default solver, the printed algorithm, and an exact reference."""
+"""From the target to a posterior: exact chains, and the paper's variational methods."""
 
-from .fit import ConvergenceWarning, Fit, Settings, fit
+from .chain.sample import ChainSettings, Hyperparameters, Sample, sample
+from .fit import Fit, Settings, fit
 from .gibbs import PosteriorSample, sample_posterior
-from .rao_blackwell import Progress
+from .progress import ConvergenceWarning, Progress
 from .target import Target
 
 __all__ = [
+    "ChainSettings",
     "ConvergenceWarning",
     "Fit",
+    "Hyperparameters",
     "PosteriorSample",
     "Progress",
+    "Sample",
     "Settings",
     "Target",
     "fit",
+    "sample",
     "sample_posterior",
 ]

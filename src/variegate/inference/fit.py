@@ -2,9 +2,9 @@
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Literal, Self, TypeAlias
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -13,27 +13,21 @@ from ..dpp import SetDistribution
 from ..dpp.sets import IntArray
 from .fixed_form import Covariance, fixed_form
 from .hyperparameters import learn_size, learn_slab_precision
+from .local_search import NOTHING
+from .progress import Callback, ConvergenceWarning, Progress
 from .proposal import propose
-from .rao_blackwell import FEW_FEATURES, HOPELESS, Callback, Point, Progress, fixed_point, natural_gradient
+from .rao_blackwell import FEW_FEATURES, HOPELESS, Point, fixed_point, natural_gradient
 from .starts import best_set, feasible, flat_start, later_starts, start_at
 from .target import Float64Array, Target
 
 Estimate: TypeAlias = tuple[float, float]  # and its standard error
 
+CHECKED = 400  # sets behind the diagnostics of a conditioned q
 FINAL_SETS = 400  # and half as many where each needs expectation propagation
 SLAB_SETS = 24  # likewise
 LARGE_SIZE = 50  # features in a set; beyond, fewer sets
 SAME_PLACE = 0.1  # starts whose inclusion probabilities differ by no more have met
 ROUNDS = 6  # of stage A and empirical Bayes in turn
-
-
-class ConvergenceWarning(UserWarning):
-    """The fit stopped before it settled.
-
-    >>> import warnings
-    >>> warnings.filterwarnings("ignore", category=ConvergenceWarning)  # if rough probabilities will do
-    >>> warnings.resetwarnings()
-    """
 
 
 @dataclass(frozen=True)
@@ -60,8 +54,8 @@ class Settings:
     def __post_init__(self) -> None:
         if self.solver not in ("rao_blackwell", "fixed_form"):
             raise ValueError(
-                f'The solver must be "rao_blackwell" or "fixed_form", got {self.solver!r}; the exact sampler is the '
-                "function sample_posterior."
+                f'The solver must be "rao_blackwell" or "fixed_form", got {self.solver!r}; the exact chain is the '
+                "function sample."
             )
         if self.covariance not in ("empirical", "closed"):
             raise ValueError(f'covariance must be "empirical" or "closed", got {self.covariance!r}.')
@@ -93,7 +87,7 @@ class Fit:
     (True, 4, True)
     """
 
-    q: SetDistribution
+    q: SetDistribution  # over the features that are still open
     target: Target
     elbo: float
     elbo_error: float
@@ -102,11 +96,90 @@ class Fit:
     interrupted: bool
     sets: list[IntArray] = field(repr=False)  # drawn from q
     log_ratios: Float64Array = field(repr=False)  # log p(y, S) − log q(S) of these sets
+    included: IntArray = field(default_factory=lambda: NOTHING)
+    excluded: IntArray = field(default_factory=lambda: NOTHING)
+    condition_probability: float = 1.0  # share of q's sets that met the conditions
 
     @property
     def n_iter(self) -> int:
         """Iterations that led to q, all stages together."""
         return len(self.elbo_trace)
+
+    @property
+    def weights(self) -> Float64Array:
+        """Weights of the sets (n,)."""
+        return np.full(len(self.sets), 1 / len(self.sets))
+
+    @property
+    def slab_precisions(self) -> Float64Array:
+        """The slab precision of each set (n,): the one that was learned."""
+        return np.full(len(self.sets), getattr(self.target.likelihood, "slab_precision", np.nan))
+
+    @property
+    def _open_size(self) -> int | None:
+        return None if self.target.size is None else self.target.size - len(self.included)
+
+    @cached_property
+    def inclusion(self) -> Float64Array:
+        """P(feature in set) under q (M,)."""
+        found, k = np.zeros(self.target.n_features), self._open_size
+        found[self.q.items] = self.q.inclusion_prob() if k is None else self.q.inclusion_prob_fixed_size(k)
+        found[self.included] = 1.0
+        return found
+
+    @property
+    def inclusion_errors(self) -> Float64Array:
+        """NaN (M,): how far q is from the posterior is not known."""
+        return np.full(self.target.n_features, np.nan)
+
+    def draw(self, n: int, rng: np.random.Generator) -> list[IntArray]:
+        """Draw n sets from q."""
+        k = self._open_size
+        sets = self.q.sample(n, rng) if k is None else self.q.sample_fixed_size(k, n, rng)
+        return [np.sort(np.concatenate([self.q.items[S], self.included])).astype(np.int64) for S in sets]
+
+    def log_prob(self, S: IntArray) -> float:
+        """Log q(S); −inf for sets that the conditions rule out."""
+        rest = np.setdiff1d(S, self.included)
+        if len(rest) + len(self.included) != len(S) or np.isin(rest, self.excluded).any():
+            return -np.inf
+        inside, k = np.flatnonzero(np.isin(self.q.items, rest)), self._open_size
+        if k is None:
+            return self.q.log_prob(inside)
+        if len(inside) != k:
+            return -np.inf
+        return self.q.log_prob(inside) + self.q.log_normalizer - self.q.log_normalizer_fixed_size(k)
+
+    def given(self, included: IntArray, excluded: IntArray) -> Self:
+        """Q under conditions. It was fitted to the likely sets: where these are unlikely it may be far off."""
+        new = np.searchsorted(self.q.items, np.setdiff1d(included, self.included))
+        out = np.searchsorted(self.q.items, np.setdiff1d(excluded, self.excluded))
+        q = self.q.condition(include=new, exclude=out)
+        share = float(np.exp(min(self._log_condition(new, q), 0.0)))
+        found = replace(
+            self, q=q, included=included, excluded=excluded, sets=[], log_ratios=np.empty(0),
+            condition_probability=self.condition_probability * share,
+        )  # fmt: skip
+        needed = found._open_size
+        if needed is not None and needed > q.rank:
+            raise ValueError(
+                f"Sets have {self.target.size} features; with {len(included)} included and {len(excluded)} excluded, "
+                f"{needed} more are needed, and at most {q.rank} of the others fit in together. Exclude fewer."
+            )
+        sets = found.draw(CHECKED, np.random.default_rng(0))
+        ratios = np.array([self.target.log_joint(S) - found.log_prob(S) for S in sets])
+        error = float(ratios.std() / np.sqrt(len(ratios)))
+        return replace(found, sets=sets, log_ratios=ratios, elbo=float(ratios.mean()), elbo_error=error)
+
+    def _log_condition(self, new: IntArray, after: SetDistribution) -> float:
+        """Log probability that a set of q meets further conditions: it contains `new`, and the rest is as `after`."""
+        before, k = self.q, self._open_size
+        log_weight = before.log_prob(new) + before.log_normalizer  # θ(A) + log ν(A)
+        if k is None:
+            return log_weight + after.log_normalizer - before.log_normalizer
+        if k - len(new) > after.rank:
+            return -np.inf
+        return log_weight + after.log_normalizer_fixed_size(k - len(new)) - before.log_normalizer_fixed_size(k)
 
 
 def fit(

@@ -15,7 +15,8 @@ import numpy as np
 from scipy.sparse.linalg import cg
 
 from ..dpp import SetDistribution
-from .rao_blackwell import Callback, Point, Progress
+from .progress import Callback, Progress
+from .rao_blackwell import Point
 from .target import Float64Array, Target
 
 REPORTED = 50  # a progress report every so many steps

@@ -89,3 +89,23 @@ def grow(
             break
         S = np.sort(np.append(S, m))
     return S
+
+
+def resize(target: Target, S: IntArray, size: int, settled: IntArray = NOTHING) -> IntArray:
+    """S with features added, or removed, one by one by their flip gains, until it has `size`; none of `settled` moves.
+
+    It may stay smaller, where nothing that is left fits in.
+    """
+    while len(S) != size:
+        gains = target.log_odds(target.evaluate([S]))[0]
+        inside = np.zeros(target.n_features, dtype=bool)
+        inside[S] = True
+        wrong = inside if len(S) < size else ~inside
+        gains = np.where(inside, -gains, gains)
+        gains[wrong] = -np.inf
+        gains[settled] = -np.inf
+        m = int(np.argmax(gains))
+        if gains[m] == -np.inf:
+            break
+        S = np.setxor1d(S, [m])
+    return S

@@ -5,12 +5,12 @@ gradient steps with the whole gradient, goes to the stationary point. Requires f
 them only stage B runs, on the covariance of γ and h over the sets themselves.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from .correction import GainCorrection
+from .progress import Callback, Progress
 from .proposal import Proposal, propose
 from .statistics import (
     Statistics,
@@ -34,23 +34,6 @@ FEW_FEATURES = 256
 TRIAL = 4  # iterations that a start has to show itself
 HOPELESS = 10.0  # nats: a start that stays this far below the best is given up
 LONGEST_STEP = 3.0  # in any θ_m, for a step of stage B
-
-
-class Progress(NamedTuple):
-    """What a callback hears after every iteration.
-
-    >>> Progress("A", 3, -120.5, 4.2).stage
-    'A'
-    """
-
-    stage: str
-    iteration: int
-    elbo: float
-    expected_size: float
-    theta: Float64Array | None = None  # (M,) where it stands; stage B and Algorithm 1 say it
-
-
-Callback = Callable[[Progress], None]
 
 
 class Point(NamedTuple):

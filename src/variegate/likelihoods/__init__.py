@@ -7,6 +7,7 @@ from .grouped import Grouped
 from .logistic import Logistic
 from .protocol import (
     Coefficients,
+    ConditionallyGaussian,
     ExchangeLikelihood,
     FlipGains,
     FlipLikelihood,
@@ -16,10 +17,12 @@ from .protocol import (
     Likelihood,
     Predictive,
     PredictiveLikelihood,
+    QuadraticForm,
 )
 
 __all__ = [
     "Coefficients",
+    "ConditionallyGaussian",
     "CustomLikelihood",
     "ExchangeLikelihood",
     "FlipGains",
@@ -33,5 +36,6 @@ __all__ = [
     "Logistic",
     "Predictive",
     "PredictiveLikelihood",
+    "QuadraticForm",
     "SumLikelihood",
 ]

@@ -1,12 +1,12 @@
 """Several outcomes, one set of features."""
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self, cast
 
 import numpy as np
 from joblib import Parallel, delayed
 
-from .protocol import FlipGains, FlipLikelihood, FloatArray, IntArray, roughly
+from .protocol import ConditionallyGaussian, FlipGains, FlipLikelihood, FloatArray, IntArray, QuadraticForm, roughly
 
 
 class SumLikelihood:
@@ -70,3 +70,36 @@ class SumLikelihood:
         results = Parallel(n_jobs=self.n_jobs, require="sharedmem")(work)
         values, gains = zip(*results, strict=True)
         return np.sum(values, axis=0), np.sum(gains, axis=0)
+
+    @property
+    def _conditional(self) -> tuple[ConditionallyGaussian, ...]:
+        return cast(tuple[ConditionallyGaussian, ...], self.parts)
+
+    @property
+    def widths(self) -> IntArray:
+        """Number of columns of each feature."""
+        return self._conditional[0].widths
+
+    @property
+    def noise_variance(self) -> float:
+        """Variance of the noise of the first part."""
+        return self._conditional[0].noise_variance
+
+    def draw_auxiliary(self, S: IntArray, c: float, auxiliary: Any, rng: np.random.Generator) -> list[Any]:
+        """Auxiliary variables of each part."""
+        old = [None] * len(self.parts) if auxiliary is None else auxiliary
+        return [part.draw_auxiliary(S, c, a, rng) for part, a in zip(self._conditional, old, strict=True)]
+
+    def columns_of(self, features: IntArray) -> FloatArray:
+        """Standardised columns (C, N), which the parts share."""
+        return self._conditional[0].columns_of(features)
+
+    def quadratic_forms(self, features: IntArray, Z: FloatArray, auxiliary: Any) -> list[QuadraticForm]:
+        """The forms of all parts."""
+        pairs = zip(self._conditional, auxiliary, strict=True)
+        return [form for part, a in pairs for form in part.quadratic_forms(features, Z, a)]
+
+    def gram_rows(self, S: IntArray, auxiliary: Any) -> list[tuple[FloatArray, QuadraticForm]]:
+        """The rows of all parts."""
+        pairs = zip(self._conditional, auxiliary, strict=True)
+        return [rows for part, a in pairs for rows in part.gram_rows(S, a)]

@@ -11,7 +11,7 @@ from ..dpp.gram import GramRows
 from . import checks
 from .flips import Factor, additions, exchanges, factorise, removals
 from .projection import Projected
-from .protocol import Coefficients, FlipGains, FloatArray, IntArray, Predictive
+from .protocol import Coefficients, FlipGains, FloatArray, IntArray, Predictive, QuadraticForm
 
 CACHE_BYTES = 6 << 20  # the Gram cache may always have this much, or a quarter of the bytes of X if that is more
 
@@ -122,6 +122,38 @@ class Gaussian:
         changed = exchanges(factor, rows, data.diagonal, data.information, self.slab_precision)
         after = np.maximum(b - 0.5 * changed.explained, self.noise_rate)
         return np.asarray(-0.5 * changed.log_det - self._shape * np.log(after / b))
+
+    @property
+    def widths(self) -> IntArray:
+        """One column for each feature (M,)."""
+        return np.ones(self.n_features, dtype=np.int64)
+
+    @property
+    def noise_variance(self) -> float:
+        """The slab is in units of the noise."""
+        return 1.0
+
+    def draw_auxiliary(self, S: IntArray, c: float, auxiliary: Any, rng: np.random.Generator) -> None:
+        """There are none."""
+
+    def columns_of(self, features: IntArray) -> FloatArray:
+        """Standardised columns (C, N)."""
+        return self._data.design.column_rows(features)
+
+    def quadratic_forms(self, features: IntArray, Z: FloatArray, auxiliary: Any = None) -> list[QuadraticForm]:
+        """The evidence as a quadratic form over some columns."""
+        return [self._form(features)]
+
+    def gram_rows(self, S: IntArray, auxiliary: Any = None) -> list[tuple[FloatArray, QuadraticForm]]:
+        """Rows of the Gram matrix (|S|, M), and the form over all columns."""
+        return [(self._gram.rows(S), self._form(slice(None)))]
+
+    def _form(self, columns: Any) -> QuadraticForm:
+        data, rate = self._data, self.noise_rate + 0.5 * self._data.total
+        return QuadraticForm(
+            data.weights, np.ascontiguousarray(data.loadings[:, columns]), data.diagonal[columns],
+            data.information[columns], self._shape, rate, self.noise_rate,
+        )  # fmt: skip
 
     def coefficients(self, S: IntArray) -> Coefficients:
         """Mean and covariance b_n/(a_n − 1) Λ_S⁻¹ of the Student-t posterior, in the units of X."""

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from .protocol import Coefficients, FlipGains, FloatArray, IntArray, Predictive, roughly
+from .protocol import Coefficients, FlipGains, FloatArray, IntArray, Predictive, QuadraticForm, roughly
 
 
 class Grouped:
@@ -99,6 +99,45 @@ class Grouped:
         if g in S:
             return value - self.log_evidence(S[g != S])
         return self.log_evidence(np.sort(np.append(S, g))) - value
+
+    @property
+    def widths(self) -> IntArray:
+        """Number of columns of each unit."""
+        return np.array([len(columns) for columns in self._units], dtype=np.int64)
+
+    @property
+    def noise_variance(self) -> float:
+        """Variance of the noise of the columns' likelihood."""
+        return float(self.likelihood.noise_variance)
+
+    def draw_auxiliary(self, S: IntArray, c: float, auxiliary: Any, rng: np.random.Generator) -> Any:
+        """Auxiliary variables of the columns' likelihood."""
+        return self.likelihood.draw_auxiliary(self._in_order(S), c, auxiliary, rng)
+
+    def columns_of(self, features: IntArray) -> FloatArray:
+        """Standardised columns (C, N), unit by unit."""
+        return np.asarray(self.likelihood.columns_of(self._in_order(features)))
+
+    def quadratic_forms(self, features: IntArray, Z: FloatArray, auxiliary: Any) -> list[QuadraticForm]:
+        """Forms over the columns of the units, unit by unit."""
+        forms: list[QuadraticForm] = self.likelihood.quadratic_forms(self._in_order(features), Z, auxiliary)
+        return forms
+
+    def gram_rows(self, S: IntArray, auxiliary: Any) -> list[tuple[FloatArray, QuadraticForm]]:
+        """Rows for the columns of the units in S, columns unit by unit."""
+        order = self._in_order(np.arange(self.n_features))
+        return [
+            (
+                rows[:, order],
+                form._replace(
+                    fixed=form.fixed[:, order], diagonal=form.diagonal[order], information=form.information[order]
+                ),
+            )
+            for rows, form in self.likelihood.gram_rows(self._in_order(S), auxiliary)
+        ]
+
+    def _in_order(self, features: IntArray) -> IntArray:
+        return np.concatenate([self._units[g] for g in features]) if len(features) else np.empty(0, dtype=np.int64)
 
     def coefficients(self, S: IntArray) -> Coefficients:
         """Posterior of the coefficients of `columns(S)`."""

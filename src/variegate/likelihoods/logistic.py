@@ -8,10 +8,10 @@ import numpy as np
 
 from ..design import Design, RoughDesign
 from ..dpp.gram import GramRows
-from . import checks, ep
-from .flips import Factor, additions, removals
+from . import augmentation, checks, ep
+from .flips import Factor, additions, exchanges, factorise, removals
 from .projection import covariate_design
-from .protocol import Coefficients, FlipGains, FloatArray, IntArray, Predictive
+from .protocol import Coefficients, FlipGains, FloatArray, IntArray, Predictive, QuadraticForm
 from .recent import RecentSites
 from .tilted import log_averages
 
@@ -119,6 +119,71 @@ class Logistic:
         for batch in self._batches(sets):
             values[batch], gains[batch] = self._flip_gains_batch(sets[batch])
         return values, gains
+
+    def exchange_gains(self, S: IntArray) -> FloatArray:
+        """Log p(y | S∖j ∪ m) − log p(y | S) for each member j and every m outside, with the sites of S (|S|, M)."""
+        problem, solution = self._solve(S)
+        T = self._copies * solution.sites[0]
+        rows = np.vstack([problem.Zt * (T * self._signs), self._signs * self._copies * solution.sites[1]])
+        cross, squares = self._gains_design.cross_and_squares(rows, T[None])
+        changed = exchanges(solution.factor, cross[:-1], squares[0], cross[-1], self.slab_precision)
+        return np.asarray(0.5 * (changed.explained - changed.log_det)[: len(S)])
+
+    @property
+    def widths(self) -> IntArray:
+        """One column for each feature (M,)."""
+        return np.ones(self.n_features, dtype=np.int64)
+
+    @property
+    def noise_variance(self) -> float:
+        """Variance of the logistic law, or of the normal law."""
+        return 1.0 if self.link == "probit" else np.pi**2 / 3
+
+    def draw_auxiliary(
+        self, S: IntArray, c: float, auxiliary: augmentation.Auxiliary | None, rng: np.random.Generator
+    ) -> augmentation.Auxiliary:
+        """Coefficients given S and the old variables, then new variables given these coefficients."""
+        Zt = np.vstack([self._fixed, self._columns.rows(S)])
+        prior = np.full(len(Zt), c)
+        prior[: len(self._fixed)] = 1.0 / FIXED_VARIANCE
+        if auxiliary is None:
+            predictor = np.zeros(Zt.shape[1])
+        else:
+            predictor = augmentation.draw_coefficients(Zt, prior, auxiliary, rng) @ Zt
+        return augmentation.draw(predictor, self._signs, self._copies * self._power, self.link == "probit", rng)
+
+    def columns_of(self, features: IntArray) -> FloatArray:
+        """Standardised columns (C, N)."""
+        return self._columns.rows(features)
+
+    def quadratic_forms(
+        self, features: IntArray, Z: FloatArray, auxiliary: augmentation.Auxiliary
+    ) -> list[QuadraticForm]:
+        """The evidence given the auxiliary variables, intercept and covariates integrated out. O(N|features|)."""
+        squares = np.square(Z) @ auxiliary.precision
+        cross = (self._fixed * auxiliary.precision) @ Z.T
+        return [self._form(auxiliary, cross, squares, Z @ auxiliary.information)]
+
+    def gram_rows(self, S: IntArray, auxiliary: augmentation.Auxiliary) -> list[tuple[FloatArray, QuadraticForm]]:
+        """Rows of the Gram matrix given the auxiliary variables (|S|, M), and the form over all columns."""
+        T, k = auxiliary.precision, len(S)
+        rows = np.vstack([self._columns.rows(S) * T, self._fixed * T, auxiliary.information])
+        cross, squares = self._design.cross_and_squares(rows, T[None])
+        form = self._form(auxiliary, cross[k:-1], squares[0], cross[-1])
+        return [(cross[:k] - form.fixed[:, S].T @ form.fixed, form)]
+
+    def _form(
+        self, auxiliary: augmentation.Auxiliary, cross: FloatArray, squares: FloatArray, information: FloatArray
+    ) -> QuadraticForm:
+        factor = self._fixed_part(auxiliary)
+        V = factor.half_solve(np.ascontiguousarray(cross))
+        diagonal = np.maximum(squares - np.einsum("ij,ij->j", V, V), 0.0)
+        return QuadraticForm(auxiliary.precision, V, diagonal, information - factor.u @ V)
+
+    def _fixed_part(self, auxiliary: augmentation.Auxiliary) -> Factor:
+        A = (self._fixed * auxiliary.precision) @ self._fixed.T
+        A.flat[:: len(A) + 1] += 1.0 / FIXED_VARIANCE
+        return factorise(A, self._fixed @ auxiliary.information)
 
     def coefficients(self, S: IntArray) -> Coefficients:
         """Gaussian posterior of the coefficients, in the units of X."""

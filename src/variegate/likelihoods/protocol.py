@@ -125,6 +125,73 @@ class FlipLikelihood(GainsLikelihood, Protocol):
         ...
 
 
+class QuadraticForm(NamedTuple):
+    """Evidence of one outcome as a function of the set, over C columns.
+
+    With A = gram_SS + cI, q = log|A| − |S| log c and x = b_Sᵀ A⁻¹ b_S, up to a constant::
+
+        log p(y | S) = −½q + ½x                          where shape = 0: the variance of the noise is 1
+        log p(y | S) = −½q − shape · log(rate − ½x)      where it is integrated out; rate − ½x ≥ floor
+
+    and gram = Z diag(precision) Zᵀ − fixedᵀ fixed, Z (C, N) the columns: its rows are computed when they are needed.
+
+    >>> form = QuadraticForm(np.ones(3), np.zeros((0, 2)), np.full(2, 3.0), np.ones(2))
+    >>> form.shape, form.rows(np.array([[1.0, -1.0, 1.0], [1.0, 1.0, 1.0]]), np.array([0]))
+    (0.0, array([[3., 1.]]))
+    """
+
+    precision: FloatArray  # (N,)
+    fixed: FloatArray  # (p, C) what columns that are always in take away
+    diagonal: FloatArray  # (C,) of the Gram matrix
+    information: FloatArray  # (C,) b
+    shape: float = 0.0
+    rate: float = 0.0
+    floor: float = 0.0
+
+    def rows(self, Z: FloatArray, columns: IntArray) -> FloatArray:
+        """Rows of the Gram matrix (n, C)."""
+        found: FloatArray = (Z[columns] * self.precision) @ Z.T - self.fixed[:, columns].T @ self.fixed
+        return found
+
+
+@runtime_checkable
+class ConditionallyGaussian(FlipLikelihood, Protocol):
+    """A likelihood that is a quadratic form given auxiliary variables: what the exact chain asks for.
+
+    Gaussian likelihoods need no auxiliary variables: theirs are None.
+
+    >>> from variegate.likelihoods import CustomLikelihood
+    >>> isinstance(CustomLikelihood(lambda S: 0.0, n_features=3), ConditionallyGaussian)
+    False
+    """
+
+    @property
+    def widths(self) -> IntArray:
+        """Number of columns of each feature (M,)."""
+        ...
+
+    @property
+    def noise_variance(self) -> float:
+        """Variance of the noise, in units of the slab's: what a share of explained variance refers to."""
+        ...
+
+    def draw_auxiliary(self, S: IntArray, c: float, auxiliary: Any, rng: np.random.Generator) -> Any:
+        """New auxiliary variables given the set and the slab precision; `auxiliary` is None at the start."""
+        ...
+
+    def columns_of(self, features: IntArray) -> FloatArray:
+        """Z: the standardised columns of some features (C, N), one feature after another."""
+        ...
+
+    def quadratic_forms(self, features: IntArray, Z: FloatArray, auxiliary: Any) -> list[QuadraticForm]:
+        """A form for each outcome, over the columns Z of the features."""
+        ...
+
+    def gram_rows(self, S: IntArray, auxiliary: Any) -> list[tuple[FloatArray, QuadraticForm]]:
+        """For each outcome the columns of S against those of all features, and a form over all of them."""
+        ...
+
+
 @runtime_checkable
 class PredictiveLikelihood(Likelihood, Protocol):
     """A likelihood that also estimates coefficients and predicts.

@@ -16,6 +16,7 @@ FloatArray = NDArray[np.float64]
 
 RUNNERS_UP = 8  # features after the chosen ones
 ROWS = 200  # of the table of chosen features
+ENOUGH = 200  # sampled sets: their share is known to ±0.07, two standard errors
 EXPLAINED = 30  # chosen features whose relatives are shown
 RELATIVES = 4
 FAINT = 0.05  # similarity below which a feature is no relative
@@ -127,7 +128,16 @@ def replacements(posterior: Any, chosen: IntArray) -> dict[int, Replacement]:
 
 
 def without(posterior: Any, unit: int) -> FloatArray:
-    """Inclusion probabilities if a unit is left out; NaN where nothing is possible without it."""
+    """Inclusion probabilities if a unit is left out; NaN where nothing is possible without it, or little is known.
+
+    From the sampled sets without it where there are enough of them, else from chains of their own.
+    """
+    held = [(S, w) for S, w in zip(posterior.sets, posterior.weights, strict=True) if unit not in S]
+    if len(held) >= ENOUGH:
+        found = np.zeros(posterior.n_features)
+        for S, w in held:
+            found[S] += w
+        return np.asarray(found / sum(w for _, w in held))
     try:
         return np.asarray(posterior.condition(exclude=[int(unit)]).inclusion_prob())
     except ValueError:  # a fixed size that the others cannot fill

@@ -13,6 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from .. import __version__
+from ..diagnostics import Bound, Diagnostics
 from ..dpp import LowRankDPP
 from . import charts, content, names, trust
 from .kernel import as_text, embedded_kernel, kept_candidates
@@ -158,16 +159,31 @@ def _trust(model: Any, about: Mapping[str, Any]) -> dict[str, Any]:
         "warnings": trust.warnings_of(model, verdicts, trust.further_lines(about, found)),
         "sizes_sentence": sizes,
         "specialist": [
-            ("Lower bound of the evidence (ELBO)", f"{found.elbo:.3f} ± {found.elbo_error:.2g}"),
-            ("Pareto k̂ of target/q", f"{found.pareto_k:.2f}"),
-            ("Effective sets", f"{found.effective_size:,.0f} of {found.n_sets:,}"),
+            *(_chain_facts(found) if found.bound is None else _bound_facts(found.bound)),
             ("Expected size, prior", f"{found.prior_expected_size:.1f}"),
             ("Expected size, posterior", f"{found.expected_size:.1f}"),
             ("Slab precision", slab),
             ("Prior, posterior", f"{model.prior}, {model.posterior}"),
-            ("Underrated rival, nats", f"{found.overlooked:.2g}"),
         ],
     }
+
+
+def _chain_facts(found: Diagnostics) -> list[tuple[str, str]]:
+    return [
+        ("Largest Monte Carlo error of a probability", f"{found.largest_error:.3f} ({found.tol:g} was asked for)"),
+        ("Independent sets that the chains are worth", f"{found.effective_size:,.0f}"),
+        ("Variance between chains over the expected one", f"{found.disagreement:.1f} at most"),
+        ("Laps of the chains", f"{found.n_iter:,}"),
+    ]
+
+
+def _bound_facts(bound: Bound) -> list[tuple[str, str]]:
+    return [
+        ("Lower bound of the evidence (ELBO)", f"{bound.elbo:.3f} ± {bound.elbo_error:.2g}"),
+        ("Pareto k̂ of target/q", f"{bound.pareto_k:.2f}"),
+        ("Effective sets", f"{bound.effective_size:,.0f} of {bound.n_sets:,}"),
+        ("Underrated rival, nats", f"{bound.overlooked:.2g}"),
+    ]
 
 
 def _run(model: Any, about: Mapping[str, Any]) -> dict[str, Any]:

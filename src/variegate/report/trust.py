@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..diagnostics import HARDLY_ANY, OVERLOOKED, RELIABLE, Diagnostics
+from ..diagnostics import HARDLY_ANY, OVERLOOKED, RELIABLE, Bound, Diagnostics
 from .content import class_counts
 
 RARE = 0.2  # share of a class below which classes are unbalanced
 FEW = 10  # rows of a class
-OWN_WORDS = ("The best set is empty", "The fit had not settled")  # said by the page itself
+OWN_WORDS = ("The best set is empty", "The fit had not settled", "After ")  # said by the page itself
 WORDS = {"good": "fine", "fair": "fair", "poor": "take care"}
 
 
@@ -29,10 +29,9 @@ class Verdict(NamedTuple):
 
 def verdicts(model: Any, found: Diagnostics) -> list[Verdict]:
     """Questions about a fit with their answers."""
+    fit = [_known(found)] if found.bound is None else [_settled(found), _fits(found.bound), _overlooked(found.bound)]
     return [
-        _settled(found),
-        _fits(found),
-        _overlooked(found),
+        *fit,
         _decided(model),
         *_balanced(class_counts(model)),
     ]
@@ -60,6 +59,18 @@ def further_lines(about: Mapping[str, Any], found: Diagnostics) -> list[str]:
     return [line for line in dict.fromkeys(lines) if line not in found.messages() and not line.startswith(OWN_WORDS)]
 
 
+def _known(found: Diagnostics) -> Verdict:
+    question = "Are the probabilities those of the data and the model?"
+    within = f"±{2 * (found.largest_error or 0.0):.2g} for the least certain, two Monte Carlo errors"
+    if found.converged:
+        return Verdict(question, f"Yes, computed without approximation, up to chance ({within}).", "good")
+    answer = (
+        f"Up to chance, and that is larger than asked for: {within}. The computation stopped after "
+        f"{found.n_iter:,} laps; allow more (max_iter)."
+    )
+    return Verdict(question, answer, "poor")
+
+
 def _settled(found: Diagnostics) -> Verdict:
     question = "Did the computation settle?"
     if found.converged:
@@ -71,24 +82,24 @@ def _settled(found: Diagnostics) -> Verdict:
     return Verdict(question, answer, "poor")
 
 
-def _fits(found: Diagnostics) -> Verdict:
+def _fits(bound: Bound) -> Verdict:
     question = "Are the probabilities close to the exact ones?"
-    k = found.pareto_k
-    measure = f"(Pareto k̂ {k:.2f}, {found.effective_size:,.0f} effective of {found.n_sets:,} sets)"
+    k = bound.pareto_k
+    measure = f"(Pareto k̂ {k:.2f}, {bound.effective_size:,.0f} effective of {bound.n_sets:,} sets)"
     if k <= 0.5:
         return Verdict(question, f"Yes {measure}.", "good")
     if k <= RELIABLE:
         return Verdict(question, f"Nearly; the second digit may be off {measure}.", "fair")
     answer = (
-        f"Probabilities are rough: the exact distribution is harder than the one used here {measure}. Read them "
-        "as high, middling or low. In Python, sample_posterior gives a check."
+        f"Probabilities are rough: the true posterior has heavier tails than the fit {measure}. Read them "
+        'as high, middling or low. In Python, solver="chain" gives the exact ones.'
     )
     return Verdict(question, answer, "poor")
 
 
-def _overlooked(found: Diagnostics) -> Verdict:
+def _overlooked(bound: Bound) -> Verdict:
     question = "Do features that can stand in for each other share their probability?"
-    if found.overlooked <= OVERLOOKED:
+    if bound.overlooked <= OVERLOOKED:
         return Verdict(question, "Yes: no set as good as the best one was found that the model overlooks.", "good")
     answer = (
         "Some set is about as good as the best one, yet the model makes it far rarer than it is: a feature with a "
@@ -135,6 +146,6 @@ def _balanced(counts: Mapping[str, int]) -> list[Verdict]:
 
 def set_sizes(model: Any) -> tuple[int, int]:
     """Sizes between which nine in ten plausible sets lie."""
-    sizes = [len(S) for S in model.posterior_.fit.sets]
+    sizes = [len(S) for S in model.posterior_.sets]
     low, high = np.quantile(sizes, [0.05, 0.95]) if sizes else (0, 0)
     return int(low), int(high)

@@ -1,0 +1,1 @@
+"""Exact chains over feature sets."""

@@ -1,0 +1,68 @@
+"""Averages over chains and their Monte Carlo errors, by batch means."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...dpp.sets import Float64Array
+
+MOST = 8  # batches of a chain; when there are twice as many, neighbours are merged
+# Variance between chains over the one expected from batches, an F(3, ≥ 28) ratio for four chains: where it is larger
+# (one feature in ten thousand by chance) batches are shorter than the chain's memory, and chains are better batches.
+TELLING = 10.0
+
+
+class Averages(NamedTuple):
+    """Inclusion probabilities and what is known of their errors; arrays (M,)."""
+
+    inclusion: Float64Array
+    error: Float64Array
+    disagreement: Float64Array  # variance between chains over the one expected: about 1
+
+
+class Batches:
+    """Sums of weighted probabilities and of weights, in batches of laps that grow with the chains."""
+
+    def __init__(self, n_chains: int, n_features: int) -> None:
+        self.inclusion = np.zeros((n_chains, 2 * MOST, n_features))
+        self.weight = np.zeros((n_chains, 2 * MOST, n_features))
+        self.used, self.length, self.laps = 0, 1, 0
+
+    def add(self, inclusion: Float64Array, weight: Float64Array) -> None:
+        """Add a lap of every chain, arrays (chains, M)."""
+        if self.laps % self.length == 0:
+            if self.used == 2 * MOST:
+                self._merge()
+            self.used += 1
+        self.inclusion[:, self.used - 1] += inclusion
+        self.weight[:, self.used - 1] += weight
+        self.laps += 1
+
+    def _merge(self) -> None:
+        for sums in (self.inclusion, self.weight):
+            sums[:, :MOST] = sums[:, 0::2] + sums[:, 1::2]
+            sums[:, MOST:] = 0.0
+        self.used, self.length = MOST, 2 * self.length
+
+    def averages(self) -> Averages:
+        """Σ inclusion / Σ weight over all batches, with the error of this ratio."""
+        chains, _, M = self.inclusion.shape
+        inclusion, weight = self.inclusion[:, : self.used], self.weight[:, : self.used]
+        total = weight.sum(axis=(0, 1))
+        total[total == 0] = 1.0  # features that never move, and have no inclusion to be divided
+        p = np.minimum(inclusion.sum(axis=(0, 1)) / total, 1.0)
+        off = inclusion - p * weight
+        short = _variance(off.reshape(-1, M)) / total**2
+        if chains == 1:
+            return Averages(p, np.sqrt(short), np.ones(M))
+        long = _variance(off.sum(axis=1)) / total**2
+        own = off - off.mean(axis=1, keepdims=True)  # from the chain's own average
+        within = np.square(own).sum(axis=(0, 1)) * self.used / max(self.used - 1, 1) / total**2
+        disagreement = np.divide(long, within, out=np.ones(M), where=within > 0)
+        return Averages(p, np.sqrt(np.where(disagreement > TELLING, long, short)), disagreement)
+
+
+def _variance(parts: Float64Array) -> Float64Array:
+    """Variance of the sum of n independent parts (n, M)."""
+    n = len(parts)
+    return np.asarray(np.square(parts).sum(axis=0) * n / max(n - 1, 1))

@@ -1,0 +1,232 @@
+"""The posterior itself: sets drawn by exact chains, and inclusion probabilities with their errors."""
+
+import warnings
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+from threadpoolctl import threadpool_limits
+
+from ...dpp import SetDistribution
+from ...dpp.matching import with_inclusion_prob
+from ...dpp.sets import Float64Array, IntArray, as_count, as_index_set
+from ...likelihoods import ConditionallyGaussian
+from ..progress import Callback, ConvergenceWarning, Progress
+from ..target import Target
+from .errors import Averages
+from .grid import hyperparameter_grid
+from .model import NOTHING, Model
+from .run import Chains, Limits, run_chains
+from .starts import first_sets
+
+CHAINS = 4
+
+
+@dataclass(frozen=True)
+class ChainSettings:
+    """When the chains stop, and what is averaged over.
+
+    `tol` is the Monte Carlo error that every inclusion probability must have, `max_laps` the limit, in laps of about
+    1,000 steps of each chain. Hyperparameters that are not averaged over keep the target's values.
+
+    >>> ChainSettings(tol=0.01).max_laps
+    300
+    """
+
+    tol: float = 0.03
+    max_laps: int = 300
+    average_size: bool = True
+    average_slab: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.tol > 0:  # also where it is nan
+            raise ValueError(f"tol must be an error above zero, got {self.tol!r}.")
+        if not (isinstance(self.max_laps, int | np.integer) and self.max_laps >= 2):
+            raise ValueError(f"max_laps must be a whole number, at least 2, got {self.max_laps!r}.")
+
+
+class Hyperparameters(NamedTuple):
+    """Posterior of the prior's expected size and of the slab precision, on a grid.
+
+    >>> h = Hyperparameters(np.array([1.0, 2.0]), np.array([10.0]), np.array([[0.25], [0.75]]))
+    >>> h.expected_size_quantile(0.5)
+    2.0
+    """
+
+    expected_sizes: Float64Array  # (I,)
+    slab_precisions: Float64Array  # (J,)
+    probability: Float64Array  # (I, J)
+
+    def expected_size_quantile(self, u: float) -> float:
+        """Quantile of the prior's expected size."""
+        return float(self.expected_sizes[_quantile(self.probability.sum(axis=1), u)])
+
+    def slab_precision_quantile(self, u: float) -> float:
+        """Quantile of the slab precision."""
+        return float(self.slab_precisions[_quantile(self.probability.sum(axis=0), u)])
+
+
+def _quantile(probability: Float64Array, u: float) -> int:
+    return int(np.searchsorted(np.cumsum(probability), u * probability.sum()))
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """What the chains saw: sets of the posterior, inclusion probabilities and their errors.
+
+    `target` has the medians of the hyperparameters that were averaged over; `slab_precisions` are those of each set.
+
+    >>> from variegate.likelihoods import Gaussian
+    >>> from variegate.priors import bernoulli_prior
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(50, 4))
+    >>> y = X[:, 1] + 0.5 * rng.normal(size=50)
+    >>> found = sample(Target(Gaussian(X, y), bernoulli_prior(4, expected_size=1), family="bernoulli"), rng)
+    >>> found.converged, found.inclusion.round(1)
+    (True, array([0., 1., 0., 0.]))
+    """
+
+    target: Target
+    settings: ChainSettings
+    inclusion: Float64Array  # (M,)
+    inclusion_errors: Float64Array  # (M,) Monte Carlo standard errors
+    disagreement: Float64Array  # (M,) variance between chains over the one expected within: about 1
+    sets: list[IntArray] = field(repr=False)
+    weights: Float64Array = field(repr=False)  # (n,) summing to one
+    slab_precisions: Float64Array = field(repr=False)  # (n,)
+    hyperparameters: Hyperparameters = field(repr=False)
+    n_iter: int  # laps
+    n_steps: int
+    converged: bool
+    interrupted: bool
+    included: IntArray = field(default_factory=lambda: NOTHING)
+    excluded: IntArray = field(default_factory=lambda: NOTHING)
+
+    @cached_property
+    def q(self) -> SetDistribution:
+        """The member of the family with these inclusion probabilities, over the features that are still open."""
+        q = self.target.distribution(self.target.prior.theta)
+        if len(self.included) or len(self.excluded):
+            q = q.condition(include=self.included, exclude=self.excluded)
+        size = None if self.target.size is None else self.target.size - len(self.included)
+        with threadpool_limits(1, user_api="blas"):
+            return with_inclusion_prob(q, self.inclusion[q.items], size)
+
+    @property
+    def effective_size(self) -> float:
+        """How many independent sets the average is worth for the feature with the largest error."""
+        worst = int(np.argmax(self.inclusion_errors))
+        p, error = self.inclusion[worst], self.inclusion_errors[worst]
+        return float(p * (1 - p) / error**2) if error > 0 else float("inf")
+
+    def draw(self, n: int, rng: np.random.Generator) -> list[IntArray]:
+        """Draw n of the sets, with replacement."""
+        return [self.sets[i] for i in rng.choice(len(self.sets), size=as_count(n), p=self.weights)]
+
+    @cached_property
+    def _shares(self) -> dict[bytes, float]:
+        shares: dict[bytes, float] = {}
+        for S, weight in zip(self.sets, self.weights, strict=True):
+            shares[S.tobytes()] = shares.get(S.tobytes(), 0.0) + float(weight)
+        return shares
+
+    def log_prob(self, S: npt.ArrayLike) -> float:
+        """Log share of the sets that are exactly S; −inf where none is."""
+        with np.errstate(divide="ignore"):
+            return float(np.log(self._shares.get(as_index_set(S, self.target.n_features).tobytes(), 0.0)))
+
+    def given(self, included: IntArray, excluded: IntArray) -> Self:
+        """The posterior under conditions: chains of their own, started from the sets at hand."""
+        starts = [np.union1d(np.setdiff1d(S, excluded), included) for S in self.draw(CHAINS, np.random.default_rng(0))]
+        return sample(  # type: ignore[return-value]
+            self.target, 0, self.settings, included=included, excluded=excluded, starts=starts
+        )
+
+
+def sample(
+    target: Target,
+    rng: np.random.Generator | int | None,
+    settings: ChainSettings | None = None,
+    *,
+    included: IntArray = NOTHING,
+    excluded: IntArray = NOTHING,
+    starts: list[IntArray] | None = None,
+    callback: Callback | None = None,
+) -> Sample:
+    """Draw from the posterior over sets until every inclusion probability has a Monte Carlo error below `tol`.
+
+    Requires of the likelihood that it is Gaussian given auxiliary variables: `Gaussian`, `Logistic`, groups and sums
+    of these. `included` features are in every set, `excluded` ones in none. On Ctrl-C what there is is returned, with
+    a warning; before there is anything, KeyboardInterrupt goes on its way. `callback` hears a `Progress` now and then.
+
+    >>> from variegate.likelihoods import Gaussian
+    >>> from variegate.priors import bernoulli_prior
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(50, 4))
+    >>> y = X[:, 1] + 0.5 * rng.normal(size=50)
+    >>> target = Target(Gaussian(X, y), bernoulli_prior(4, expected_size=1), family="bernoulli")
+    >>> sample(target, rng).inclusion.argmax()
+    np.int64(1)
+    """
+    settings, rng = settings or ChainSettings(), np.random.default_rng(rng)
+    likelihood = target.likelihood
+    if not isinstance(likelihood, ConditionallyGaussian):
+        raise ValueError(
+            f"The exact chain needs a likelihood with a quadratic form, got {type(likelihood).__name__}; "
+            'use fit, or solver="rao_blackwell" in an estimator.'
+        )
+    grid = hyperparameter_grid(
+        target, likelihood.noise_variance, average_size=settings.average_size, average_slab=settings.average_slab
+    )
+    model = Model(target, grid, included, excluded)
+
+    def report(laps: int, averages: Averages) -> None:
+        if callback is not None:
+            callback(
+                Progress("chain", laps, np.nan, float(averages.inclusion.sum()), error=float(averages.error.max()))
+            )
+
+    with threadpool_limits(1, user_api="blas"):
+        starts = first_sets(model, CHAINS, rng) if starts is None else [model.possible(S, rng) for S in starts]
+        found = run_chains(model, starts, rng, Limits(settings.tol, settings.max_laps), report)
+    if found.interrupted:
+        warnings.warn("Interrupted: the probabilities are what was found so far.", ConvergenceWarning, stacklevel=2)
+    elif not found.converged:
+        warnings.warn(
+            f"After {found.laps} laps some probability still has a Monte Carlo error of "
+            f"{found.averages.error.max():.2g}, above {settings.tol:g}: allow more laps (max_iter) or a larger error "
+            "(tol).",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return _value(model, settings, found)
+
+
+def _value(model: Model, settings: ChainSettings, found: Chains) -> Sample:
+    target, grid = model.target, model.grid
+    sizes = np.array([target.size or target.prior.shifted(float(t)).expected_size for t in grid.log_kappa])
+    learned = Hyperparameters(np.asarray(sizes, dtype=np.float64), np.exp(grid.log_c), found.visits)
+    if len(grid.log_kappa) > 1:
+        middle = _quantile(found.visits.sum(axis=1), 0.5)
+        target = target.with_prior(target.prior.shifted(float(grid.log_kappa[middle])))
+    if len(grid.log_c) > 1:
+        target = target.with_slab_precision(learned.slab_precision_quantile(0.5))
+    return Sample(
+        target=target,
+        settings=settings,
+        inclusion=found.averages.inclusion,
+        inclusion_errors=found.averages.error,
+        disagreement=found.averages.disagreement,
+        sets=found.sets,
+        weights=np.full(len(found.sets), 1 / len(found.sets)),
+        slab_precisions=np.exp(grid.log_c[found.at[:, 1]]),
+        hyperparameters=learned,
+        n_iter=found.laps,
+        n_steps=found.steps,
+        converged=found.converged,
+        interrupted=found.interrupted,
+        included=model.included,
+        excluded=model.excluded,
+    )

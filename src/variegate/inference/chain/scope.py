@@ -1,0 +1,85 @@
+"""Which features move in a stretch of the chain, where there are too many to give each a rate at every step.
+
+A random scope, drawn anew for each stretch and independent of the set, leaves the posterior as it is (Jankowiak 2023,
+"Bayesian variable selection in a million dimensions"): features outside it stay as they are. Features that matter, or
+could stand in for one that does, are always in scope; the others take turns. Who matters is judged during burn-in,
+from surveys of all features, and then left alone: a wrong judgement costs time, not exactness.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from ...dpp.sets import Float64Array
+from ...likelihoods.flips import Factor, Flips, additions, exchanges, factorise, removals
+from ...likelihoods.protocol import QuadraticForm
+from .model import Model, Position
+
+TURNS = 0.5  # share of the scope for features that take turns
+
+
+class Survey(NamedTuple):
+    """All features at one set; arrays (M,)."""
+
+    probability: Float64Array  # to be in, given the others; NaN for features of several columns
+    score: Float64Array  # the same, or the probability to take the place of a member if that is higher
+
+
+def scope_probabilities(score: Float64Array, n: int) -> Float64Array:
+    """Probabilities (M,) to be in scope, about n in all: min(1, score/τ + a share of the turns)."""
+    M = len(score)
+    if n >= M:
+        return np.ones(M)
+    turns = TURNS * n / M
+    low, high = 0.0, M * float(score.max()) / n + 1e-300
+    for _ in range(100):
+        tau = 0.5 * (low + high)
+        crowded = np.minimum(1.0, score / tau + turns).sum() > n
+        low, high = (tau, high) if crowded else (low, tau)
+    return np.asarray(np.minimum(1.0, score / high + turns))
+
+
+def survey(model: Model, position: Position) -> Survey:
+    """What every feature would do at this set. O(N|S|M).
+
+    The score leaves the similarity of the prior out, and takes features of several columns by the best of them.
+    """
+    c, log_kappa = float(np.exp(model.grid.log_c[position.at[1]])), model.grid.log_kappa[position.at[0]]
+    widths = model.likelihood.widths
+    first = np.concatenate([[0], np.cumsum(widths)[:-1]])
+    columns = np.concatenate([first[m] + np.arange(widths[m]) for m in position.S] or [[]]).astype(np.int64)
+    alone, instead = np.zeros(widths.sum()), np.zeros((len(columns), widths.sum()))
+    for rows, form in model.likelihood.gram_rows(position.S, position.auxiliary):
+        A = rows[:, columns].copy()
+        A.flat[:: len(A) + 1] += c
+        factor = factorise(A, form.information[columns])
+        gains = 0.5 * np.log(c) + _gains(
+            form, factor, additions(factor, rows.copy(), form.diagonal, form.information, c)
+        )
+        own = removals(factor, slice(None))
+        gains[columns] = 0.5 * np.log(c) - _gains(form, factor, Flips(-own.log_det, -own.explained))
+        alone += gains
+        instead += _gains(form, factor, exchanges(factor, rows, form.diagonal, form.information, c))
+    prior = np.repeat(model.tilt, widths)
+    score = expit(alone + prior + log_kappa)
+    if len(columns):
+        instead += prior - prior[columns][:, None]
+        instead[:, columns] = -np.inf
+        share = np.exp(instead - np.logaddexp(np.logaddexp.reduce(instead, axis=1), 0.0)[:, None]).max(axis=0)
+        score = np.maximum(score, share)
+        score[columns] = 1.0
+    log_odds = alone[first] + model.tilt + log_kappa
+    if model.target.prior_has_volume:
+        log_odds += model.target.volume.flip_gains(position.S).gains - 2 * model.target.volume.log_norms
+    probability = np.where(widths == 1, expit(log_odds), np.nan)
+    return Survey(probability, np.maximum.reduceat(score, first))
+
+
+def _gains(form: QuadraticForm, factor: Factor, flips: Flips) -> Float64Array:
+    """Changes of the log evidence, without the slab's own term."""
+    if form.shape == 0.0:
+        return np.asarray(0.5 * (flips.explained - flips.log_det))
+    left = max(form.rate - 0.5 * factor.explained, form.floor)
+    after = np.maximum(1.0 - 0.5 * flips.explained / left, form.floor / left)
+    return np.asarray(-0.5 * flips.log_det - form.shape * np.log(after))

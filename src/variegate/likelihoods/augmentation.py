@@ -1,0 +1,59 @@
+"""Auxiliary variables given which a two-class likelihood is Gaussian.
+
+Logit (Polson, Scott & Windle 2013): with ω_i ~ PG(w_i, η_i), the Pólya-Gamma law,
+
+    σ(s_iη_i)^{w_i} ∝ E exp(w_i s_i η_i/2 − ω_iη_i²/2):  precision ω_i, information w_i s_i/2,  s_i = ±1.
+
+Probit (Albert & Chib 1993): z_i ~ N(η_i, 1) given its sign s_i: precision w_i, information the sum of w_i such draws,
+so weights must be whole numbers.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from polyagamma import random_polyagamma  # type: ignore[import-untyped]
+from scipy.special import log_ndtr, ndtri_exp
+
+from .flips import factorise
+from .protocol import FloatArray, IntArray
+
+
+class Auxiliary(NamedTuple):
+    """The Gaussian terms exp(information_i η_i − precision_i η_i²/2); arrays (N,)."""
+
+    precision: FloatArray
+    information: FloatArray
+
+
+def draw_coefficients(Zt: FloatArray, prior: FloatArray, given: Auxiliary, rng: np.random.Generator) -> FloatArray:
+    """Coefficients (k,) of the rows of Zt (k, N), of prior precisions `prior` (k,)."""
+    A = (Zt * given.precision) @ Zt.T
+    A.flat[:: len(A) + 1] += prior
+    factor = factorise(A, Zt @ given.information)
+    return factor._replace(u=factor.u + rng.standard_normal(len(prior))).mean()
+
+
+def draw(
+    predictor: FloatArray, signs: FloatArray, weights: FloatArray, probit: bool, rng: np.random.Generator
+) -> Auxiliary:
+    """Auxiliary variables given the linear predictor (N,)."""
+    if probit:
+        if (weights != np.rint(weights)).any():
+            raise ValueError(
+                "The exact chain of a probit model needs whole numbers as sample_weight, copies of each row. "
+                'Round them, use link="logit", or fit the model by a variational solver.'
+            )
+        return Auxiliary(weights, signs * _truncated_sums(signs * predictor, weights.astype(np.int64), rng))
+    counted = weights > 0
+    precision = np.zeros_like(predictor)
+    precision[counted] = random_polyagamma(weights[counted], predictor[counted], random_state=rng)
+    return Auxiliary(precision, 0.5 * weights * signs)
+
+
+def _truncated_sums(mean: FloatArray, copies: IntArray, rng: np.random.Generator) -> FloatArray:
+    """Sums (N,) of `copies` draws from N(mean, 1) given that they are positive."""
+    each = np.repeat(mean, copies)
+    # P(z > t) is uniform on (0, Φ(mean)): in logs, so that far tails keep their digits
+    z = each - ndtri_exp(np.log(rng.random(len(each))) + log_ndtr(each))
+    rows = np.repeat(np.arange(len(mean)), copies)
+    return np.asarray(np.bincount(rows, weights=z, minlength=len(mean)), dtype=np.float64)

@@ -1,0 +1,349 @@
+"""The exact chain against enumeration: every likelihood, prior, size, condition and hyperparameter."""
+
+import numpy as np
+import pytest
+
+from chain_problems import Enumerated, Pace, g_test, make_target, model_of, textbook_chain, walk
+from inference_problems import correlated_data, similarity_of_columns
+from variegate.dpp import LowRankDPP
+from variegate.inference import ChainSettings, ConvergenceWarning, Target, sample
+from variegate.inference.chain import run
+from variegate.inference.chain.errors import Batches
+from variegate.inference.chain.kernel import part
+from variegate.inference.chain.model import Position
+from variegate.inference.chain.scope import scope_probabilities, survey
+from variegate.inference.chain.system import D, R, U, Y, append, clear, delete
+from variegate.likelihoods import CustomLikelihood, Gaussian, Grouped, Logistic, SumLikelihood
+from variegate.priors import bernoulli_prior, dpp_prior
+
+GIVEN = ChainSettings(average_size=False, average_slab=False)
+NONE = np.empty(0, dtype=np.int64)
+
+
+def close(found, exact):
+    """Within four reported errors, and within 0.02."""
+    off = np.abs(found.inclusion - exact.inclusion)
+    return (off <= np.minimum(4 * found.inclusion_errors + 1e-4, 0.02)).all()
+
+
+# --- the kept system ---------------------------------------------------------------------------------------------
+
+
+def test_kept_system_equals_the_textbook_after_many_moves():
+    target = make_target("dpp", M=8)
+    model = model_of(target)
+    rng = np.random.default_rng(0)
+    local = model.local(NONE, np.ones(8, dtype=bool))
+    problem = model._problem(local, Position(NONE, None, (0, 0)))
+    G, b, c = target.likelihood._data.gram_block(np.arange(8)), target.likelihood._data.information, 10.0
+    system = part(problem, 0)
+    system.gram[:] = G
+    clear(system, c)
+    members = []
+    for _ in range(200):
+        j = int(rng.integers(8))
+        if j in members:
+            delete(system, len(members), members.index(j))
+            members.remove(j)
+        else:
+            append(system, len(members), j, c)
+            members.append(j)
+    S, k = np.array(members), len(members)
+    inverse = np.linalg.inv(G[np.ix_(S, S)] + c * np.eye(k))
+    out = np.setdiff1d(np.arange(8), S)
+    d = np.diag(G) + c - np.einsum("ij,ik,kj->j", G[S], inverse, G[S])
+    assert np.allclose(system.vectors[D, out], d[out])
+    assert np.allclose(system.vectors[R, out], (b - G[:, S] @ inverse @ b[S])[out])
+    assert np.allclose(np.square(system.tables[Y, :k, :k]).sum(axis=0), np.diag(inverse))
+    assert np.allclose(system.tables[Y, :k, :k].T @ system.vectors[U, :k], inverse @ b[S])
+
+
+# --- against enumeration -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("r", [0.5, 0.9, 0.98])
+@pytest.mark.parametrize("size", [None, 3])
+@pytest.mark.parametrize("prior", ["bernoulli", "dpp"])
+@pytest.mark.parametrize("task", ["gaussian", "logistic"])
+def test_inclusion_probabilities_are_those_of_enumeration(task, prior, size, r):
+    target = make_target(prior, task=task, size=size, r=r, M=8)
+    found = sample(target, 1, ChainSettings(tol=0.004, average_size=False, average_slab=False))
+    assert found.converged
+    assert close(found, Enumerated(model_of(target)))
+
+
+@pytest.mark.parametrize("size", [None, 4])
+@pytest.mark.parametrize("task", ["gaussian", "logistic"])
+def test_conditions_are_those_of_enumeration(task, size):
+    target = make_target("dpp", task=task, size=size, M=9)
+    include, exclude = np.array([1]), np.array([0, 4])
+    settings = ChainSettings(tol=0.004, average_size=False, average_slab=False)
+    found = sample(target, 1, settings, included=include, excluded=exclude)
+    assert close(found, Enumerated(model_of(target, included=include, excluded=exclude)))
+    assert found.inclusion[1] == 1.0
+    assert (found.inclusion[exclude] == 0.0).all()
+    assert all(1 in S and 0 not in S and 4 not in S for S in found.sets)
+
+
+@pytest.mark.parametrize("size", [None, 3])
+@pytest.mark.parametrize("prior", ["bernoulli", "dpp"])
+def test_averaged_hyperparameters_are_those_of_numerical_integration(prior, size):
+    target = make_target(prior, size=size, M=8)
+    exact = Enumerated(model_of(target, average_size=True, average_slab=True))
+    found = sample(target, 1, ChainSettings(tol=0.004))
+    assert close(found, exact)
+    assert np.abs(found.hyperparameters.probability - exact.hyperparameters).max() < 0.02
+
+
+def test_averaged_hyperparameters_of_a_classification():
+    target = make_target("bernoulli", task="logistic", M=6, N=40)
+    exact = Enumerated(model_of(target, average_size=True, average_slab=True))
+    found = sample(target, 1, ChainSettings(tol=0.005))
+    assert np.abs(found.inclusion - exact.inclusion).max() < 0.02
+    assert np.abs(found.hyperparameters.probability - exact.hyperparameters).max() < 0.02
+
+
+@pytest.mark.parametrize("time", [0.1, 20.0])  # about 3 and about 300 steps between refreshes
+@pytest.mark.parametrize("task", ["gaussian", "logistic"])
+def test_how_often_variables_are_refreshed_changes_nothing(task, time):
+    target = make_target("dpp", task=task, M=7)
+    model = model_of(target, average_size=True, average_slab=task == "gaussian")
+    exact = Enumerated(model)
+    stretches = int(np.clip(4000 / time, 800, 20_000))
+    inclusion, visits, _ = walk(model, Pace(0.1, time, 1), stretches, seed=1)
+    assert np.abs(inclusion - exact.inclusion).max() < 0.025
+    assert np.abs(visits.sum(axis=1) - exact.hyperparameters.sum(axis=1)).max() < 0.03
+
+
+@pytest.mark.parametrize("size", [None, 3])
+def test_a_random_scope_changes_nothing(size):
+    model = model_of(make_target("dpp", M=7, size=size))
+    inclusion, _, _ = walk(model, Pace(0.1, 3.0, 2), 6000, seed=1, scope=np.linspace(0.2, 1.0, 7))
+    assert np.abs(inclusion - Enumerated(model).inclusion).max() < 0.02
+
+
+@pytest.mark.parametrize("size", [None, 3])
+def test_scopes_of_part_of_the_features_give_the_same_answer(monkeypatch, size):
+    target = make_target("dpp", M=9, size=size)
+    monkeypatch.setattr(run, "ALL", 1)
+    monkeypatch.setattr(run, "SCOPE", 5)
+    found = sample(target, 1, ChainSettings(tol=0.005, average_size=False, average_slab=False))
+    assert close(found, Enumerated(model_of(target)))
+
+
+@pytest.mark.parametrize("task", ["gaussian", "logistic"])
+def test_groups_several_outcomes_weights_and_covariates(task):
+    X, y = correlated_data(M=7, task=task)
+    rng = np.random.default_rng(3)
+    kind = Logistic if task == "logistic" else Gaussian
+    C, w = rng.normal(size=(len(X), 2)), rng.integers(1, 3, size=len(X)).astype(float)
+    other = X[:, 2] + rng.normal(size=len(X)) > 0 if task == "logistic" else X[:, 2] + rng.normal(size=len(X))
+    unit = np.array([0, 0, 1, 2, 2, 2, 3])
+    parts = [
+        Grouped(kind(X, outcome, slab_precision=2.0, covariates=C, sample_weight=w), unit) for outcome in (y, other)
+    ]
+    for likelihood in (parts[0], SumLikelihood(parts)):
+        target = Target(likelihood, bernoulli_prior(4, expected_size=1.5), family="bernoulli")
+        found = sample(target, 1, ChainSettings(tol=0.004, average_size=False, average_slab=False))
+        assert close(found, Enumerated(model_of(target)))
+
+
+def test_probit_is_that_of_enumeration():
+    X, y = correlated_data(M=6, task="logistic")
+    w = np.random.default_rng(0).integers(0, 3, size=len(X)).astype(float)
+    likelihood = Logistic(X, y, link="probit", sample_weight=w)
+    target = Target(likelihood, bernoulli_prior(6, expected_size=2), family="bernoulli")
+    assert close(sample(target, 1, ChainSettings(0.01, 300, False, False)), Enumerated(model_of(target)))
+
+
+def test_mean_field_with_a_dpp_prior_keeps_the_nugget():
+    X, y = correlated_data(M=6)
+    X[:, 1] = X[:, 0]
+    phi = similarity_of_columns(X)
+    target = Target(Gaussian(X, y), dpp_prior(phi, expected_size=2), family="bernoulli")
+    assert close(sample(target, 1, GIVEN), Enumerated(model_of(target)))
+
+
+# --- samples and errors --------------------------------------------------------------------------------------------
+
+
+def test_sampled_sets_pass_the_g_test_and_a_chain_thinned_by_two_fails_it():
+    target = make_target("dpp", M=6, r=0.9)
+    model = model_of(target)
+    exact = Enumerated(model)
+    _, _, sets = walk(model, Pace(0.1, 30.0, 1), 3000, seed=2)
+    assert g_test(sets[1:], exact) > 1e-3
+    states, _ = textbook_chain(target, 6000, seed=2)
+    assert g_test(states[::2], exact) < 1e-12  # |S| changes its parity with every flip
+
+
+def test_the_textbook_chain_with_its_weights_agrees():
+    target = make_target("dpp", M=6)
+    states, weights = textbook_chain(target, 6000, seed=0)
+    inclusion = np.zeros(6)
+    for S, w in zip(states, weights, strict=True):
+        inclusion[S] += w
+    assert np.abs(inclusion / weights.sum() - Enumerated(model_of(target)).inclusion).max() < 0.05
+
+
+def z_scores(target, settings, exact, seeds):
+    scores = []
+    for seed in seeds:
+        found = sample(target, seed, settings)
+        some = (exact.inclusion > 0.02) & (exact.inclusion < 0.98)
+        scores.append((found.inclusion - exact.inclusion)[some] / found.inclusion_errors[some])
+    return np.array(scores)
+
+
+@pytest.mark.parametrize(
+    ("task", "prior", "size"),
+    [
+        ("gaussian", "dpp", None),
+        pytest.param("gaussian", "bernoulli", 3, marks=pytest.mark.slow),
+        pytest.param("logistic", "dpp", None, marks=pytest.mark.slow),
+        pytest.param("logistic", "bernoulli", 3, marks=pytest.mark.slow),
+    ],
+)
+def test_reported_errors_are_honest(task, prior, size):
+    target = make_target(prior, task=task, size=size, M=8)
+    settings = ChainSettings(tol=1.0, average_size=False, average_slab=False)
+    scores = z_scores(target, settings, Enumerated(model_of(target)), range(200))
+    assert 0.8 < np.sqrt(np.square(scores).mean()) < 1.25
+
+
+@pytest.mark.slow
+def test_reported_errors_are_honest_with_averaged_hyperparameters():
+    target = make_target("dpp", M=8)
+    exact = Enumerated(model_of(target, average_size=True, average_slab=True))
+    scores = z_scores(target, ChainSettings(tol=1.0), exact, range(200))
+    assert 0.8 < np.sqrt(np.square(scores).mean()) < 1.25
+
+
+def test_batches_give_the_ratio_and_the_error_of_the_textbook():
+    rng = np.random.default_rng(0)
+    x, w = rng.random((3, 5, 2)), 1 + rng.random((3, 5, 2))
+    batches = Batches(3, 2)
+    for lap in range(5):
+        batches.add(x[:, lap], w[:, lap])
+    found = batches.averages()
+    ratio = x.sum(axis=(0, 1)) / w.sum(axis=(0, 1))
+    residuals = (x - ratio * w).reshape(15, 2)
+    assert np.allclose(found.inclusion, ratio)
+    assert np.allclose(found.error, np.sqrt(15 / 14 * np.square(residuals).sum(axis=0)) / w.sum(axis=(0, 1)))
+
+
+def test_batches_grow_and_lose_nothing():
+    rng = np.random.default_rng(0)
+    x = rng.random((40, 2, 3))
+    batches = Batches(2, 3)
+    for lap in x:
+        batches.add(lap, np.ones((2, 3)))
+    assert batches.used <= 16
+    assert np.allclose(batches.averages().inclusion, x.mean(axis=(0, 1)))
+
+
+def test_chains_that_do_not_agree_are_not_believed():
+    batches = Batches(4, 1)
+    rng = np.random.default_rng(0)
+    for _ in range(8):  # two chains stay at 0.1, two at 0.9: batches alone would be sure of one half
+        batches.add(np.array([[0.1], [0.1], [0.9], [0.9]]) + 0.01 * rng.normal(size=(4, 1)), np.ones((4, 1)))
+    found = batches.averages()
+    assert found.error[0] > 0.2
+    assert found.disagreement[0] > 100
+
+
+# --- how it behaves ------------------------------------------------------------------------------------------------
+
+
+def test_a_seed_determines_everything_whatever_the_number_of_threads(monkeypatch):
+    target = make_target("dpp", task="logistic", M=8)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    one = sample(target, 5)
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    two = sample(target, 5)
+    assert np.array_equal(one.inclusion, two.inclusion)
+    assert all(np.array_equal(S, T) for S, T in zip(one.sets, two.sets, strict=True))
+    assert not np.array_equal(sample(target, 6).inclusion, one.inclusion)
+
+
+def test_ctrl_c_keeps_what_there_is():
+    def stop(progress):
+        if progress.iteration > 8:
+            raise KeyboardInterrupt
+
+    with pytest.warns(ConvergenceWarning, match="Interrupted"):
+        found = sample(make_target(M=8), 1, ChainSettings(tol=1e-6), callback=stop)
+    assert found.interrupted
+    assert not found.converged
+    assert (found.inclusion_errors >= 0).all()
+    assert len(found.sets) > 0
+
+
+def test_ctrl_c_before_there_is_anything_goes_on_its_way(monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "_burn_in", stop)
+    with pytest.raises(KeyboardInterrupt):
+        sample(make_target(M=8), 1)
+
+
+def test_the_limit_is_said():
+    with pytest.warns(ConvergenceWarning, match="Monte Carlo error"):
+        found = sample(make_target(M=8), 1, ChainSettings(tol=1e-6, max_laps=3))
+    assert not found.converged
+    assert found.n_iter == 3
+
+
+def test_other_likelihoods_are_refused():
+    likelihood = CustomLikelihood(lambda S: 0.0, n_features=3)
+    with pytest.raises(ValueError, match="quadratic form"):
+        sample(Target(likelihood, bernoulli_prior(3, expected_size=1), family="bernoulli"), 0)
+
+
+@pytest.mark.parametrize("settings", [{"tol": 0.0}, {"tol": np.nan}, {"max_laps": 1}, {"max_laps": 2.5}])
+def test_settings_are_checked(settings):
+    with pytest.raises(ValueError, match="must be"):
+        ChainSettings(**settings)
+
+
+# --- scope ---------------------------------------------------------------------------------------------------------
+
+
+def test_scope_probabilities_sum_to_the_number_asked_for():
+    score = np.random.default_rng(0).random(1000) ** 8
+    scope = scope_probabilities(score, 100)
+    assert abs(scope.sum() - 100) < 1e-6
+    assert scope.min() >= 0.5 * 100 / 1000
+    assert (np.argsort(-scope)[:5] == np.argsort(-score)[:5]).all() or scope.max() == 1.0
+    assert (scope_probabilities(score, 1000) == 1.0).all()
+
+
+@pytest.mark.parametrize("task", ["gaussian", "logistic"])
+def test_a_survey_has_the_conditionals_of_all_features(task):
+    target = make_target("dpp", task=task, M=8)
+    model, S, rng = model_of(target), np.array([1, 5]), np.random.default_rng(0)
+    position = Position(S, model.likelihood.draw_auxiliary(S, 1.0, None, rng), (0, 0))
+    local = model.local(S, np.ones(8, dtype=bool))
+    found = survey(model, position)
+    # the same from the chain's own kernel: no time passes, so ∫ p dt / t is p at S
+    tiny = model.advance(position, local, Pace(0.1, 1e-12, 1), rng)[1]
+    assert np.allclose(found.probability, tiny.inclusion / tiny.weight)
+    assert (found.score >= found.probability - 1e-9).sum() >= 6  # similarity of the prior is left out of the score
+
+
+# --- q with the chain's probabilities --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [None, 3])
+def test_q_has_the_inclusion_probabilities_of_the_chain(size):
+    found = sample(make_target("dpp", M=8, size=size), 1)
+    assert isinstance(found.q, LowRankDPP)
+    reached = found.q.inclusion_prob() if size is None else found.q.inclusion_prob_fixed_size(size)
+    assert np.abs(reached - found.inclusion).max() < 2e-3
+
+
+def test_q_under_conditions_is_over_the_open_features():
+    found = sample(make_target("dpp", M=8), 1).given(np.array([2]), np.array([0]))
+    assert found.q.items.tolist() == [1, 3, 4, 5, 6, 7]
+    assert np.abs(found.q.inclusion_prob() - found.inclusion[found.q.items]).max() < 2e-3
