@@ -14,7 +14,7 @@ import variegate as vg
 
 table = load_breast_cancer(as_frame=True)
 X, y = table.data.iloc[::6, :10], table.target_names[table.target[::6]]
-model = vg.DiverseClassifier(n_features_to_select=3, n_starts=1, random_state=0).fit(X, y)
+model = vg.DiverseClassifier(n_features_to_select=3, random_state=0).fit(X, y)
 print(model.get_feature_names_out().tolist())
 
 # %%

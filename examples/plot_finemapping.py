@@ -27,16 +27,16 @@ X = haplotypes(N) + haplotypes(N)  # 0, 1 or 2 copies of an allele
 truth = [7, 38]
 trait = 0.5 * X[:, 7] - 0.5 * X[:, 38] + rng.normal(size=N)
 
-# few causal variants are expected, and that is knowledge: left to itself the prior would learn, from weak data, that
-# many small effects will do as well
+# few causal variants are expected, and that is knowledge: with the size averaged over, every variant would keep a few
+# per cent
 model = vg.DiverseRegressor(expected_size=2, random_state=0).fit(X, trait)
 print("chosen:", np.flatnonzero(model.support_), "true:", truth)
 
 # %%
-# Inclusion probabilities, corrected towards the posterior itself: near-copies of a true variant share its probability.
-# The sum over a stretch of the chromosome says whether there is an effect in it.
+# Inclusion probabilities: near-copies of a true variant share its probability. The sum over a stretch of the
+# chromosome says whether there is an effect in it.
 
-p = model.posterior_.inclusion_prob(corrected=True)
+p = model.posterior_.inclusion_prob()
 print("sum within 7 variants of the true ones:", [round(float(p[t - 7 : t + 8].sum()), 2) for t in truth])
 fig, ax = plt.subplots(figsize=(8, 2.6), layout="constrained")
 ax.bar(range(M), p, color=np.where(np.isin(range(M), truth), "#009E73", "#9A9A9A"))

@@ -22,9 +22,7 @@ phi = vg.similarity.from_network(data.graph, X.columns)
 
 sets = {}
 for name, similarity in {"network": phi, "columns": "columns"}.items():
-    model = vg.DiverseRegressor(similarity=similarity, n_features_to_select=8, n_starts=1, random_state=0).fit(
-        X, data.y
-    )
+    model = vg.DiverseRegressor(similarity=similarity, n_features_to_select=8, random_state=0).fit(X, data.y)
     sets[name] = np.flatnonzero(model.support_)
 for name, S in sets.items():
     print(

@@ -29,7 +29,7 @@ print("Lasso, blocks:   ", sorted(data.groups[lasso].tolist()))
 # %%
 # Inclusion probabilities say how sure that is, and which columns could stand in for each other.
 
-p = model.posterior_.inclusion_prob(corrected=True)
+p = model.posterior_.inclusion_prob()
 fig, ax = plt.subplots(figsize=(8, 2.6), layout="constrained")
 ax.bar(range(40), p, color=np.where(np.isin(range(40), data.truth), "#009E73", "#9A9A9A"))
 for edge in range(5, 40, 5):

@@ -5,7 +5,7 @@ Where to put basis functions
 A field is measured at sixty places, with noise; it shall be written as a sum of eight bumps on a 7×7 grid. Bumps
 that overlap are alike, so a diverse set spreads over the area. That has a price here: refitted by least squares,
 the Lasso's crowded bumps predict new places a little better. Averaging over sets, which is what `score` does, makes
-up for some of it.
+up for it.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ from variegate.baselines import Problem, select
 
 data = vg.datasets.make_spatial_field(60, grid=7, widths=(0.3,), n_true=5, snr=3, n_test=300, rng=1)
 phi = vg.similarity.from_coordinates(data.centres, widths=data.widths)
-model = vg.DiverseRegressor(similarity=phi, n_features_to_select=8, n_starts=1, random_state=0).fit(data.X, data.y)
+model = vg.DiverseRegressor(similarity=phi, n_features_to_select=8, random_state=0).fit(data.X, data.y)
 sets = {
     "variegate": np.flatnonzero(model.support_),
     "Lasso": select("lasso", Problem(data.X, data.y, "regression"), 8, np.random.default_rng(0)),

@@ -22,11 +22,12 @@ X = (
 fat = amounts[:, 0] + 0.03 * rng.normal(size=90)
 
 phi = vg.similarity.from_coordinates(wavelength, bandwidth=60.0)
-model = vg.DiverseRegressor(similarity=phi, n_starts=1, random_state=0).fit(X, fat)
+model = vg.DiverseRegressor(similarity=phi, random_state=0).fit(X, fat)
 print("wavelengths:", wavelength[model.support_].round().astype(int).tolist())
 
 # %%
-# The chosen wavelengths are where the bands are, and where they are not: a place without fat measures the baseline.
+# One chosen wavelength is in a band of fat. The other is outside, where there is protein, whose bands overlap with
+# those of fat, and the baseline: it says what to take off.
 
 fig, (top, bottom) = plt.subplots(2, 1, figsize=(7, 4), sharex=True, layout="constrained")
 for spectrum, name, colour in zip(pure, bands, ("#D55E00", "#56B4E9", "#9A9A9A"), strict=True):
@@ -35,5 +36,5 @@ top.legend(frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0)
 top.set_ylabel("pure spectra")
 for at in wavelength[model.support_]:
     top.axvline(at, color="#009E73", lw=1)
-bottom.bar(wavelength, model.posterior_.inclusion_prob(corrected=True), width=10, color="#009E73")
+bottom.bar(wavelength, model.posterior_.inclusion_prob(), width=10, color="#009E73")
 bottom.set(xlabel="wavelength, nm", ylabel="inclusion probability")

@@ -16,17 +16,18 @@ NOT_RUN = ([], ["pip"], ["git"], ["cd"], ["pre-commit"])
 
 
 def warnings_of_the_source():
-    """Texts of all warnings: arguments of `warn`, and literals in functions called `messages`."""
+    """Texts of all warnings: arguments of `warn`, and literals that functions called `…messages` append or return."""
     found = []
     for path in sorted((ROOT / "src").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "warn":
                 texts = [literal(node.args[0])]
-            elif isinstance(node, ast.FunctionDef) and node.name == "messages":
-                calls = [
-                    n for n in ast.walk(node) if isinstance(n, ast.Call) and getattr(n.func, "attr", "") == "append"
-                ]
+            elif isinstance(node, ast.FunctionDef) and node.name.endswith("messages"):
+                inside = list(ast.walk(node))
+                calls = [n for n in inside if isinstance(n, ast.Call) and getattr(n.func, "attr", "") == "append"]
+                lists = [n.value for n in inside if isinstance(n, ast.Return) and isinstance(n.value, ast.List)]
                 texts = [literal(call.args[0]) for call in calls]
+                texts += [literal(element) for found_list in lists for element in found_list.elts]
             else:
                 continue
             found += [(str(path.relative_to(ROOT)), text) for text in texts if text]
@@ -123,7 +124,9 @@ class TestMessages:
         assert self.key(text) in page, f"{where}: docs/messages.md has no entry for: {text}"
 
     def test_the_source_was_found(self):
-        assert len(warnings_of_the_source()) >= 20
+        found = warnings_of_the_source()
+        assert len(found) >= 20
+        assert sum(where.endswith("diagnostics.py") for where, _ in found) == 6
 
 
 class TestPaper:

@@ -1,15 +1,15 @@
-"""What a fit returns, against enumeration of q and of the target."""
-
-from dataclasses import replace
+"""What chains and variational fits return, against enumeration of the target and of q."""
 
 import numpy as np
 import pytest
 from scipy import stats
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from chain_problems import Enumerated, model_of
 from inference_problems import Exact, correlated_data, make_target, similarity_of_columns
-from variegate.diagnostics import Diagnostics
-from variegate.inference import Settings, Target, fit
+from variegate.diagnostics import Bound, Diagnostics
+from variegate.inference import ChainSettings, ConvergenceWarning, Settings, Target, fit, sample
+from variegate.inference.importance import smooth
 from variegate.inference.local_search import polish
 from variegate.likelihoods import CustomLikelihood, Gaussian, Logistic
 from variegate.posterior import Posterior, jaccard_distance
@@ -20,13 +20,38 @@ NAMES = np.array(["TP53", "BRCA1", "MYC", "ESR1", "PGR", "ERBB2", "GATA3", "MKI6
 GIVEN = Settings(learn_size=False, learn_slab=False)
 
 
-@pytest.fixture(scope="module", params=["free", "size 3", "mean field"])
-def posterior(request):
-    target = make_target(
-        M=8, r=0.9, seed=1, size=3 if request.param == "size 3" else None,
-        posterior="bernoulli" if request.param == "mean field" else "dpp",
+KINDS = ["free", "size 3", "mean field"]
+EXACT = ChainSettings(tol=0.01, average_size=False, average_slab=False)
+solvers = pytest.mark.parametrize("solve", [sample, fit], ids=["chain", "variational"])
+
+
+def target_of(kind):
+    return make_target(
+        M=8, r=0.9, seed=1, size=3 if kind == "size 3" else None,
+        posterior="bernoulli" if kind == "mean field" else "dpp",
     )  # fmt: skip
-    return Posterior(fit(target, np.random.default_rng(0), GIVEN), NAMES)
+
+
+def sampled(target, settings=EXACT):
+    return Posterior(sample(target, np.random.default_rng(0), settings), NAMES[: target.n_features])
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def variational(request):
+    return Posterior(fit(target_of(request.param), np.random.default_rng(0), GIVEN), NAMES)
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def chain(request):
+    return sampled(target_of(request.param))
+
+
+@pytest.fixture(scope="module", params=[(name, kind) for name in ("chain", "variational") for kind in KINDS], ids=str)
+def posterior(request):
+    name, kind = request.param
+    if name == "chain":
+        return sampled(target_of(kind))
+    return Posterior(fit(target_of(kind), np.random.default_rng(0), GIVEN), NAMES)
 
 
 @pytest.fixture(scope="module")
@@ -34,27 +59,77 @@ def exact(posterior):
     return Exact(posterior.target)
 
 
-def test_probabilities_are_those_of_q(posterior, exact):
-    log_q = exact.log_q(posterior.fit.q.theta)
-    np.testing.assert_allclose([posterior.log_prob(S) for S in exact.sets], log_q, atol=1e-8)
-    np.testing.assert_allclose(posterior.inclusion_prob(), np.exp(log_q) @ exact.gamma, atol=1e-9)
+def close(posterior, exact):
+    """Within four of the errors that are told."""
+    off = np.abs(posterior.inclusion_prob() - exact.inclusion)
+    return (off <= 4 * posterior.inclusion_errors() + 1e-4).all()
 
 
-def test_conditioning_is_renormalising_q(posterior, exact):
-    given = posterior.condition(include=["BRCA1"], exclude=["TP53", "MYC"])
+# --- probabilities of the chain ----------------------------------------------------------------------------------
+
+
+def test_probabilities_of_the_chain_are_those_of_the_posterior(chain):
+    truth = Enumerated(model_of(chain.target))
+    assert close(chain, truth)
+    assert np.abs(chain.inclusion_prob() - truth.inclusion).max() < 0.04
+    shares = np.exp([chain.log_prob(S) for S in truth.sets])
+    assert shares.sum() == pytest.approx(1.0)
+    n = len(chain.sets) / 2  # sets worth, as they come from chains
+    spread = np.sqrt(truth.probability * (1 - truth.probability) / n)
+    assert (np.abs(shares - truth.probability) < 4 * spread + 1 / n).all()
+    S = chain.sets[7]
+    share = chain.weights @ [np.array_equal(S, T) for T in chain.sets]
+    assert chain.log_prob(S) == pytest.approx(np.log(share))
+    assert chain.log_prob([0, 1, 2, 3, 4, 5, 6, 7]) == -np.inf
+
+
+def test_conditions_on_the_chain_are_those_of_the_posterior(chain):
+    given = chain.condition(include=["BRCA1"], exclude=["TP53", "MYC"])
+    assert type(given) is Posterior
+    truth = Enumerated(model_of(chain.target, included=[1], excluded=[0, 2]))
+    assert close(given, truth)
+    assert given.inclusion_prob()[[0, 1, 2]].tolist() == [0.0, 1.0, 0.0]
+    assert all(1 in S and not np.isin([0, 2], S).any() for S in [*given.sets, *given.sample(20, 0)])
+    assert given.log_prob([0, 1, 3]) == -np.inf
+    assert given.condition(include=[1]) is given
+    assert close(chain.condition(include=[1]).condition(exclude=[0, 2]), truth)
+
+
+def test_conditions_average_over_hyperparameters_like_the_chain():
+    target = target_of("free")
+    given = sampled(target, ChainSettings(tol=0.01)).condition(exclude=["BRCA1"])
+    assert close(given, Enumerated(model_of(target, average_size=True, average_slab=True, excluded=[1])))
+
+
+# --- probabilities of q ----------------------------------------------------------------------------------------------
+
+
+def test_probabilities_are_those_of_q(variational):
+    exact = Exact(variational.target)
+    log_q = exact.log_q(variational.fit.q.theta)
+    np.testing.assert_allclose([variational.log_prob(S) for S in exact.sets], log_q, atol=1e-8)
+    np.testing.assert_allclose(variational.inclusion_prob(), np.exp(log_q) @ exact.gamma, atol=1e-9)
+    assert np.isnan(variational.inclusion_errors()).all()
+
+
+def test_conditioning_is_renormalising_q(variational):
+    exact, given = Exact(variational.target), variational.condition(include=["BRCA1"], exclude=["TP53", "MYC"])
     assert type(given) is Posterior
     keep = exact.gamma[:, 1].astype(bool) & ~exact.gamma[:, [0, 2]].any(axis=1)
-    q = np.where(keep, np.exp(exact.log_q(posterior.fit.q.theta)), 0.0)
-    q /= q.sum()
+    q = np.where(keep, np.exp(exact.log_q(variational.fit.q.theta)), 0.0)
+    share = q.sum()
+    q /= share
     np.testing.assert_allclose(given.inclusion_prob(), q @ exact.gamma, atol=1e-8)
     for S, p in zip(exact.sets, q, strict=True):
         assert np.exp(given.log_prob(S)) == pytest.approx(p, abs=1e-9)
     assert all(1 in S and not np.isin([0, 2], S).any() for S in given.sample(20, 0))
-    share = np.exp(exact.log_q(posterior.fit.q.theta))[keep].sum()
-    assert given.condition_probability == pytest.approx(share, rel=1e-8)
-    assert posterior.condition_probability == pytest.approx(1.0)
-    twice = posterior.condition(include=[1]).condition(exclude=[0, 2])
+    assert given.fit.condition_probability == pytest.approx(share, rel=1e-8)
+    assert variational.fit.condition_probability == pytest.approx(1.0)
+    twice = variational.condition(include=[1]).condition(exclude=[0, 2])
     np.testing.assert_allclose(twice.inclusion_prob(), given.inclusion_prob(), atol=1e-12)
+
+
+# --- sets ------------------------------------------------------------------------------------------------------------
 
 
 def test_sets_are_searched_with_one_blas_thread(posterior, monkeypatch):
@@ -81,21 +156,6 @@ def test_sets_after_conditioning_keep_to_it(posterior):
     for S in [given.map(), given.map(4), *(a.positions for a in given.alternatives(3))]:
         assert 5 in S
         assert 0 not in S
-    assert np.isfinite(given.diagnostics().elbo)
-
-
-def redrawn_corrections(posterior):
-    for seed in range(4):
-        sets = posterior.sample(400, seed)
-        log_ratios = np.array([posterior.target.log_joint(S) - posterior.log_prob(S) for S in sets])
-        found = replace(posterior.fit, sets=sets, log_ratios=log_ratios)
-        yield Posterior(found, NAMES).inclusion_prob(corrected=True)
-
-
-def test_corrected_inclusion_is_closer_to_the_posterior(posterior, exact):
-    error = np.abs(posterior.inclusion_prob() - exact.inclusion).max()
-    corrected = max(np.abs(p - exact.inclusion).max() for p in redrawn_corrections(posterior))
-    assert corrected < max(0.5 * error, 0.05)  # 0.05: the noise of 400 sets
 
 
 def test_map_is_the_best_set_of_the_target(posterior, exact):
@@ -104,7 +164,6 @@ def test_map_is_the_best_set_of_the_target(posterior, exact):
     if posterior.target.size is None:
         four = [v for T, v in zip(exact.sets, exact.log_joint, strict=True) if len(T) == 4]
         assert posterior.target.log_joint(posterior.map(4)) == pytest.approx(max(four), abs=1e-8)
-        assert len(posterior.map(4, polished=False)) == 4
 
 
 def test_alternatives_are_good_distinct_and_ranked(posterior, exact):
@@ -121,43 +180,101 @@ def test_alternatives_are_good_distinct_and_ranked(posterior, exact):
         assert all(jaccard_distance(a.positions, b.positions) >= 0.3 for b in found[:i])
 
 
-def test_diagnostics(posterior, exact):
-    d = posterior.diagnostics()
-    truth = exact.log_evidence - exact.divergence(posterior.fit.q.theta)[0]
-    assert abs(d.elbo - truth) < 4 * d.elbo_error
-    assert 1 <= d.effective_size <= d.n_sets
+# --- trust -----------------------------------------------------------------------------------------------------------
+
+
+def test_diagnostics_of_a_chain(chain):
+    d = chain.diagnostics()
+    assert d.bound is None
     assert d.converged
-    assert d.expected_size == pytest.approx(posterior.inclusion_prob().sum())
+    assert d.n_sets == len(chain.sets)
+    assert d.largest_error == chain.inclusion_errors().max() <= d.tol == 0.01
+    worst = chain.inclusion_errors().argmax()
+    p = chain.inclusion_prob()[worst]
+    assert d.effective_size == pytest.approx(p * (1 - p) / d.largest_error**2)
+    assert d.disagreement > 0
+    assert d.expected_size == pytest.approx(chain.inclusion_prob().sum())
+    assert d.prior_expected_size == pytest.approx(chain.target.size or 3.0)
+    assert d.slab_precision == 10.0
+    assert d.messages() == []
 
 
-def test_sets_of_another_size_than_the_fit_do_not_mix():
-    target = make_target(M=8, r=0.9, seed=1, size=3)
-    posterior = Posterior(fit(target, np.random.default_rng(0), GIVEN), NAMES)
+def test_diagnostics_of_a_variational_fit(variational):
+    d, exact = variational.diagnostics(), Exact(variational.target)
+    truth = exact.log_evidence - exact.divergence(variational.fit.q.theta)[0]
+    assert abs(d.bound.elbo - truth) < 4 * d.bound.elbo_error
+    assert 1 <= d.bound.effective_size <= d.bound.n_sets
+    weights = smooth(variational.fit.log_ratios)
+    assert (d.bound.pareto_k, d.bound.effective_size) == (weights.pareto_k, weights.effective_size)
+    assert d.largest_error is d.disagreement is d.effective_size is d.tol is None
+    assert d.converged
+    assert d.expected_size == pytest.approx(variational.inclusion_prob().sum())
+
+
+def test_diagnostics_under_conditions(posterior):
+    d = posterior.condition(include=[5], exclude=[0]).diagnostics()
+    assert d.expected_size >= 1
+    if d.bound is None:
+        assert d.largest_error <= d.tol
+    else:
+        assert np.isfinite(d.bound.elbo)
+        assert 0 < d.bound.condition_probability < 1
+
+
+def test_a_chain_that_was_stopped_says_how_uncertain_it_is():
+    with pytest.warns(ConvergenceWarning, match="allow more laps"):
+        posterior = sampled(target_of("free"), ChainSettings(tol=1e-5, max_laps=8))
+    d = posterior.diagnostics()
+    assert not d.converged
+    (message,) = d.messages()
+    assert f"uncertain by up to {2 * d.largest_error:.2g}" in message
+    assert "max_iter" in message
+
+
+@solvers
+def test_sets_of_another_size_than_the_fit_do_not_mix(solve):
+    posterior = Posterior(solve(target_of("size 3"), np.random.default_rng(0)), NAMES)
     assert {len(a.positions) for a in posterior.alternatives(4, size=2)} == {2}
     assert {len(a.positions) for a in posterior.alternatives(4)} == {3}
+
+
+def two_copies(family):
+    rng = np.random.default_rng(0)
+    x, other = rng.normal(size=(2, 80))
+    X = np.column_stack([x, x, other, rng.normal(size=80)])
+    likelihood, phi = Gaussian(X, 2 * x + other + 0.3 * rng.normal(size=80)), similarity_of_columns(X)
+    return Target(likelihood, dpp_prior(phi, expected_size=2), family)
 
 
 @pytest.mark.parametrize("family", ["bernoulli", "dpp"])
 def test_diagnostics_notice_a_copy_that_mean_field_overlooks(family):
     """Importance weights cannot: q never draws the other copy."""
-    rng = np.random.default_rng(0)
-    x, other = rng.normal(size=(2, 80))
-    X = np.column_stack([x, x, other, rng.normal(size=80)])
-    likelihood, phi = Gaussian(X, 2 * x + other + 0.3 * rng.normal(size=80)), similarity_of_columns(X)
-    posterior = Posterior(fit(Target(likelihood, dpp_prior(phi, expected_size=2), family), rng, GIVEN))
+    posterior = Posterior(fit(two_copies(family), np.random.default_rng(0), GIVEN))
     d, p = posterior.diagnostics(), posterior.inclusion_prob()[:2]
-    assert d.pareto_k < 0.7
+    assert d.bound.pareto_k < 0.7
     if family == "dpp":
         np.testing.assert_allclose(p, 0.5, atol=0.1)
-        assert d.overlooked < 1
-        assert not d.independent
+        assert d.bound.overlooked < 1
+        assert not d.bound.independent
     else:
         assert p.max() > 0.95
-        assert d.overlooked > 3
+        assert d.bound.overlooked > 3
         assert any("stand in for each other" in m and m.endswith("lets them share it.") for m in d.messages())
 
 
-def test_unlikely_conditions_are_told_and_the_correction_asks_the_data():
+@pytest.mark.parametrize("family", ["bernoulli", "dpp"])
+def test_copies_share_their_probability_on_the_chain(family):
+    """Where a DPP has none of the nugget that mean field needs, one of the two is in; else they are in as often."""
+    posterior = sampled(two_copies(family))
+    assert close(posterior, Enumerated(model_of(posterior.target)))
+    p, errors = posterior.inclusion_prob()[:2], posterior.inclusion_errors()[:2]
+    assert abs(p[0] - p[1]) < 4 * errors.sum()
+    if family == "dpp":
+        assert p.sum() == pytest.approx(1.0, abs=0.01)
+    assert posterior.diagnostics().messages() == []
+
+
+def test_unlikely_conditions_are_told_and_the_chain_asks_the_data():
     """Without a feature that every set has, q knows little of its near-copy, which the data want instead."""
     rng = np.random.default_rng(1)
     X = rng.normal(size=(80, 6))
@@ -166,22 +283,23 @@ def test_unlikely_conditions_are_told_and_the_correction_asks_the_data():
     target = Target(Gaussian(X, y), dpp_prior(similarity_of_columns(X), expected_size=2))
     whole = Posterior(fit(target, rng, GIVEN))
     without = whole.condition(exclude=[0])
-    exact = Exact(target)
-    keep = ~exact.gamma[:, 0].astype(bool)
-    p = np.where(keep, exact.posterior, 0.0)
-    truth = p @ exact.gamma / p.sum()
-    assert truth[1] > 0.99 > without.inclusion_prob()[1] + 0.2
-    np.testing.assert_allclose(without.inclusion_prob(corrected=True), truth, atol=0.05)
+    truth = Enumerated(model_of(target, excluded=[0]))
+    assert truth.inclusion[1] > 0.99 > without.inclusion_prob()[1] + 0.2
     assert any("meets these conditions" in line for line in without.diagnostics().messages())
     likely = whole.condition(exclude=[1])
     assert not any(
         "meets these conditions" in line
         for line in [*whole.diagnostics().messages(), *likely.diagnostics().messages()]
     )
+    chain = sampled(target).condition(exclude=[0])
+    assert close(chain, truth)
+    assert chain.inclusion_prob()[1] > 0.98
+    assert chain.diagnostics().messages() == []
 
 
-def test_features_by_name():
-    found = fit(make_target(M=8), np.random.default_rng(0), Settings(n_starts=1))
+@solvers
+def test_features_by_name(solve):
+    found = solve(make_target(M=8), np.random.default_rng(0))
     posterior = Posterior(found, NAMES)
     assert posterior.positions({"MYC", "TP53"}).tolist() == [0, 2]
     assert posterior.positions({3, 1}).tolist() == [1, 3]
@@ -199,23 +317,36 @@ def test_features_by_name():
 
 
 def test_diagnostics_speak():
-    well = Diagnostics(-10.0, 0.1, True, 30, 0.2, 300.0, 400, 3.0, 3.0, 10.0)
+    well = Diagnostics(True, 30, 3.0, 3.0, 10.0, 400, bound=Bound(-10.0, 0.1, 0.2, 300.0, 400))
     assert well.messages() == []
-    ill = well._replace(converged=False, pareto_k=0.9, expected_size=0.1, overlooked=5.0)
+    bound = well.bound._replace(pareto_k=0.9, overlooked=5.0)
+    ill = well._replace(converged=False, expected_size=0.1, bound=bound)
     text = " ".join(ill.messages())
     assert "max_iter" in text
-    assert "sample_posterior" in text
+    assert 'solver="chain"' in text
     assert "hardly support" in text
     assert "148 times rarer" in text
     assert "DPP" not in text
-    assert "A DPP posterior" in " ".join(ill._replace(independent=True).messages())
+    assert "A DPP posterior" in " ".join(ill._replace(bound=bound._replace(independent=True)).messages())
+
+
+def test_diagnostics_of_chains_speak():
+    well = Diagnostics(True, 30, 3.0, 3.0, 10.0, 400, 0.02, 0.03, 1.5, 600.0)
+    assert well.messages() == []
+    text = " ".join(well._replace(converged=False, largest_error=0.11, expected_size=0.1).messages())
+    assert "uncertain by up to 0.22 (two Monte Carlo errors of 0.11; 0.03 was asked for)" in text
+    assert "hardly support" in text
 
 
 class TestPrediction:
     def test_regression_is_the_mixture_over_sets(self, posterior):
         X = correlated_data(M=8, r=0.9, seed=9)[0][:5]
         mixture = posterior.predict(X)
-        laws = [posterior.target.likelihood.predictive(S, X) for S in posterior.fit.sets[:100]]
+        some = np.unique(np.linspace(0, len(posterior.sets) - 1, 200).round().astype(int))
+        laws = [posterior.target.likelihood.predictive(posterior.sets[i], X) for i in some]
+        self.assert_is_the_average(mixture, laws)
+
+    def assert_is_the_average(self, mixture, laws):
         means = np.array([law.mean for law in laws])
         np.testing.assert_allclose(mixture.mean, means.mean(axis=0), rtol=1e-10)
         within = np.mean([np.square(law.scale) * law.dof / (law.dof - 2) for law in laws], axis=0)
@@ -224,12 +355,36 @@ class TestPrediction:
         for bound, u in ((low, 0.05), (high, 0.95)):
             cdf = np.mean([stats.t.cdf(bound, law.dof, law.mean, law.scale) for law in laws], axis=0)
             np.testing.assert_allclose(cdf, u, atol=1e-9)
-        assert posterior.predict(X, corrected=True).mean.shape == (5,)
 
-    def test_classification_averages_probabilities(self):
+    def test_each_set_predicts_with_its_own_slab_precision(self):
+        X = correlated_data(M=8, r=0.9, seed=9)[0][:5]
+        posterior = sampled(target_of("free"), ChainSettings(tol=0.02))
+        found, likelihood = posterior.fit, posterior.target.likelihood
+        assert len(np.unique(found.slab_precisions)) > 3
+        some = np.unique(np.linspace(0, len(found.sets) - 1, 200).round().astype(int))
+        slabs = [likelihood.with_slab_precision(c) for c in found.slab_precisions[some]]
+        laws = [slab.predictive(found.sets[i], X) for slab, i in zip(slabs, some, strict=True)]
+        self.assert_is_the_average(posterior.predict(X), laws)
+
+    def test_components_are_few_and_distinct(self, posterior):
+        components = posterior.components
+        assert sum(c.weight for c in components) == pytest.approx(1.0)
+        assert len(components) <= 200
+        assert len({c.S.tobytes() for c in components}) == len(components)  # there is one slab precision
+
+    def test_the_chain_predicts_as_the_posterior_does(self, chain):
+        X, truth = correlated_data(M=8, r=0.9, seed=9)[0][:5], Enumerated(model_of(chain.target))
+        means = np.array([chain.target.likelihood.predictive(S, X).mean for S in truth.sets])
+        expected = truth.probability @ means
+        spread = np.sqrt(truth.probability @ np.square(means - expected))
+        n = min(200, len(chain.sets)) / 2  # sets worth, as they come from chains
+        assert (np.abs(chain.predict(X).mean - expected) < 4 * spread / np.sqrt(n)).all()
+
+    @solvers
+    def test_classification_averages_probabilities(self, solve):
         X, y = correlated_data(M=8, r=0.5, seed=0, task="logistic")
         target = Target(Logistic(X, y), dpp_prior(similarity_of_columns(X), expected_size=3), "dpp")
-        posterior = Posterior(fit(target, np.random.default_rng(0), GIVEN))
+        posterior = Posterior(solve(target, np.random.default_rng(0)))
         mixture = posterior.predict(X)
         assert ((mixture.mean > 0) & (mixture.mean < 1)).all()
         np.testing.assert_allclose(mixture.std, np.sqrt(mixture.mean * (1 - mixture.mean)))
@@ -237,7 +392,8 @@ class TestPrediction:
         assert ((low < mixture.mean) & (mixture.mean < high)).all()
         assert np.corrcoef(mixture.mean, y)[0, 1] > 0.5
 
-    def test_intervals_cover_what_they_promise(self):
+    @pytest.mark.parametrize(("solve", "settings"), [(sample, EXACT), (fit, GIVEN)], ids=["chain", "variational"])
+    def test_intervals_cover_what_they_promise(self, solve, settings):
         """Data from the prior's own model: 90 % intervals cover 90 %."""
         rng = np.random.default_rng(0)
         hits = []
@@ -245,7 +401,7 @@ class TestPrediction:
             X = rng.normal(size=(280, 5))
             y = X[:, :2] @ rng.normal(size=2) + rng.normal(size=280)
             target = Target(Gaussian(X[:80], y[:80]), dpp_prior(np.eye(5), expected_size=2), "dpp")
-            low, high = Posterior(fit(target, rng, GIVEN)).predict(X[80:]).interval(0.9).T
+            low, high = Posterior(solve(target, rng, settings)).predict(X[80:]).interval(0.9).T
             hits.append(((low < y[80:]) & (y[80:] < high)).mean())
         assert np.mean(hits) == pytest.approx(0.9, abs=0.03)
 
@@ -274,13 +430,15 @@ class TestBadInput:
             (lambda p: Posterior(p.fit, np.array(["a"])), "8 names"),
         ],
     )
-    def test_errors_say_what_to_do(self, call, message):
-        posterior = Posterior(fit(make_target(M=8), np.random.default_rng(0), Settings(n_starts=1)), NAMES)
+    @solvers
+    def test_errors_say_what_to_do(self, solve, call, message):
+        posterior = Posterior(solve(make_target(M=8), np.random.default_rng(0)), NAMES)
         with pytest.raises(ValueError, match=message):
             call(posterior)
 
-    def test_more_included_than_the_size(self):
-        posterior = Posterior(fit(make_target(M=8, size=2), np.random.default_rng(0), Settings(n_starts=1)), NAMES)
+    @solvers
+    def test_more_included_than_the_size(self, solve):
+        posterior = Posterior(solve(make_target(M=8, size=2), np.random.default_rng(0)), NAMES)
         with pytest.raises(ValueError, match="Sets have 2 features; 3 cannot be included"):
             posterior.condition(include=[0, 2, 4])
         with pytest.raises(ValueError, match="1 more are needed, and at most 0"):

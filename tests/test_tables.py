@@ -6,7 +6,9 @@ import pytest
 from scipy import stats
 
 import variegate as vg
+from chain_problems import Enumerated, model_of
 from oracle import all_sets
+from variegate.predictions import Component
 from variegate.tables import (
     Terms,
     alternatives_table,
@@ -18,30 +20,31 @@ from variegate.tables import (
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
-QUICK = {"n_starts": 1, "max_iter": 6, "random_state": 0}
+QUICK = {"max_iter": 8, "random_state": 0}
+Q = {"solver": "rao_blackwell", "n_starts": 1, "max_iter": 6, "random_state": 0}
 RNG = np.random.default_rng(3)
 X = pd.DataFrame(RNG.normal(size=(60, 6)) * [1, 2, 3, 4, 5, 6] + 2, columns=[f"g{i}" for i in range(6)])
 X["g1"] = 2 * X["g0"] + 0.3 * RNG.normal(size=60)
 Y = X["g0"] - 0.2 * X["g3"] + RNG.normal(size=60)
 
 
-def enumerated(model, part):
-    """Every set with its probability under q."""
+def all_components(model, prob=None):
+    """Every set as a component, with its probability under q unless others are given."""
     sets = [np.array(S, dtype=np.int64) for S in all_sets(model.posterior_.n_features)]
-    return sets, np.exp([model.posterior_.log_prob(S) for S in sets])
+    prob = np.exp([model.posterior_.log_prob(S) for S in sets]) if prob is None else prob
+    return [Component(S, p, model.posterior_.target.likelihood) for S, p in zip(sets, prob, strict=True)]
 
 
 @pytest.mark.parametrize("classes", [False, True])
 def test_the_averaged_law_is_the_mixture_over_all_sets(classes):
     """All 2^M sets weighted by q: mean and quantiles against draws of set, then coefficient."""
     estimator = vg.DiverseClassifier if classes else vg.DiverseRegressor
-    model = estimator(**QUICK).fit(X, Y.mean() < Y if classes else Y)
-    (part,) = model._fitted_parts()
-    sets, prob = enumerated(model, part)
-    assert prob.sum() == pytest.approx(1)
+    model = estimator(**Q).fit(X, Y.mean() < Y if classes else Y)
+    components = all_components(model)
+    assert sum(c.weight for c in components) == pytest.approx(1)
     dof = np.inf if classes else 2 * (1 + 0.5 * (60 - 1))
-    law = averaged_law(coefficient_terms(model, part, sets, prob), 6, dof, 0.9)
-    draws = drawn_coefficients(part, sets, prob, dof)
+    law = averaged_law(coefficient_terms(model, components), 6, dof, 0.9)
+    draws = drawn_coefficients(components, dof)
     spread = draws.std(axis=0)
     np.testing.assert_allclose(law.mean, draws.mean(axis=0), atol=5 * spread.max() / np.sqrt(len(draws)))
     # what the interval leaves out on either side, atoms counted as inside
@@ -51,12 +54,13 @@ def test_the_averaged_law_is_the_mixture_over_all_sets(classes):
     assert ((draws <= law.upper).mean(axis=0) >= 0.95 - 0.003).all()
 
 
-def drawn_coefficients(part, sets, prob, dof, n=100_000):
+def drawn_coefficients(components, dof, n=100_000):
     rng = np.random.default_rng(1)
     out = np.zeros((n, 6))
     start = 0
-    for S, count in zip(sets, rng.multinomial(n, prob / prob.sum()), strict=True):
-        found = part.coefficients(S)
+    prob = np.array([c.weight for c in components])
+    for (S, _, likelihood), count in zip(components, rng.multinomial(n, prob / prob.sum()), strict=True):
+        found = likelihood.coefficients(S)
         scale = np.sqrt(np.diag(found.covariance) * (1 if np.isinf(dof) else (dof - 2) / dof))
         z = rng.standard_normal((count, len(S))) if np.isinf(dof) else rng.standard_t(dof, (count, len(S)))
         out[start : start + count, S] = found.mean + scale * z
@@ -64,11 +68,25 @@ def drawn_coefficients(part, sets, prob, dof, n=100_000):
     return out
 
 
-def test_the_sampled_sets_come_close_to_all_sets():
+def test_the_law_of_a_chain_is_the_mixture_over_its_components():
+    """Each with a slab precision of its own."""
     model = vg.DiverseRegressor(**QUICK).fit(X, Y)
-    (part,) = model._fitted_parts()
-    sets, prob = enumerated(model, part)
-    exact = averaged_law(coefficient_terms(model, part, sets, prob), 6, 61.0, 0.95)
+    components = model.posterior_.components
+    assert len({c.likelihood.slab_precision for c in components}) > 2
+    (law,) = coefficient_laws(model, 0.9).values()
+    draws = drawn_coefficients(components, 61.0)
+    np.testing.assert_allclose(law.mean, draws.mean(axis=0), atol=5 * draws.std(axis=0).max() / np.sqrt(len(draws)))
+    assert ((draws < law.lower).mean(axis=0) <= 0.05 + 0.003).all()
+    assert ((draws <= law.upper).mean(axis=0) >= 0.95 - 0.003).all()
+
+
+@pytest.mark.parametrize("solver", ["chain", "rao_blackwell"])
+def test_the_sampled_sets_come_close_to_all_sets(solver):
+    """Of the posterior itself for the chain, of q for the variational solver."""
+    given = {"expected_size": 2.0, "slab_precision": 5.0}
+    model = vg.DiverseRegressor(**{**(QUICK if solver == "chain" else Q), **given}).fit(X, Y)
+    prob = Enumerated(model_of(model.posterior_.target)).probability if solver == "chain" else None
+    exact = averaged_law(coefficient_terms(model, all_components(model, prob)), 6, 61.0, 0.95)
     (law,) = coefficient_laws(model).values()
     width = (exact.upper - exact.lower).max()
     np.testing.assert_allclose(law.mean, exact.mean, atol=0.15 * width)
@@ -95,10 +113,12 @@ def test_selection_table_tells_what_the_model_tells():
     model = vg.DiverseRegressor(always_include=["g5"], screen=4, **QUICK).fit(X, Y)
     table = selection_table(model)
     assert list(table) == [
-        "feature", "inclusion_probability", "coefficient", "lower", "upper", "selected", "role", "rank",
+        "feature", "inclusion_probability", "error", "coefficient", "lower", "upper", "selected", "role", "rank",
     ]  # fmt: skip
     by_name = table.set_index("feature").loc[list(X)]
     np.testing.assert_array_equal(by_name["inclusion_probability"], model.inclusion_probabilities_)
+    np.testing.assert_array_equal(by_name["error"], model.inclusion_errors_)
+    assert by_name.loc["g5", "error"] == 0
     np.testing.assert_allclose(by_name["coefficient"], model.coef_, atol=1e-12)
     np.testing.assert_array_equal(by_name["selected"], model.support_)
     assert table["rank"].tolist() == [1, 2, 3, 4, 5, 6]
@@ -117,10 +137,9 @@ def test_the_interval_of_an_included_column_is_that_of_least_squares():
     chosen = np.flatnonzero(model.support_)
     A = np.column_stack([np.ones(60), X.to_numpy()[:, chosen]])
     inverse, fitted = np.linalg.inv(A.T @ A), np.linalg.lstsq(A, Y, rcond=None)[0]
-    part = model._fitted_parts()[0]
     # a_n and b_n of the model, from its own documentation
     a = 1 + 0.5 * (60 - 3)
-    b = part.noise_rate + 0.5 * np.square(Y - A @ fitted).sum()
+    b = model.posterior_.target.likelihood.noise_rate + 0.5 * np.square(Y - A @ fitted).sum()
     scale = np.sqrt(np.diag(inverse) * b / a)[1:]
     expected = fitted[1:] + stats.t.ppf(0.975, 2 * a) * scale
     (law,) = coefficient_laws(model).values()

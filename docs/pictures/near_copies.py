@@ -21,7 +21,7 @@ TABLES = 4
 def chosen(seed, rows, columns, true):
     """A table, and the columns that both methods choose from it, as many as matter."""
     data = vg.datasets.make_blocks(rows, columns, block_size=SIZE, correlation=0.95, n_true=true, rng=seed)
-    model = vg.DiverseRegressor(n_features_to_select=true, n_starts=1, random_state=0).fit(data.X, data.y)
+    model = vg.DiverseRegressor(n_features_to_select=true, random_state=0).fit(data.X, data.y)
     lasso = select("lasso", Problem(data.X, data.y, "regression"), true, np.random.default_rng(0))
     return data, {"Lasso": lasso, "variegate": np.flatnonzero(model.support_)}
 

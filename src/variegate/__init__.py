@@ -17,7 +17,6 @@ if TYPE_CHECKING:
         Target,
         fit,
         sample,
-        sample_posterior,
     )
     from .likelihoods import CustomLikelihood, Gaussian, Logistic, SumLikelihood
     from .posterior import Posterior
@@ -50,7 +49,6 @@ __all__ = [
     "load",
     "metrics",
     "sample",
-    "sample_posterior",
     "save",
     "screening",
     "similarity",
@@ -74,7 +72,6 @@ _NAMES = {
         "Target",
         "fit",
         "sample",
-        "sample_posterior",
     ),
     "likelihoods": ("CustomLikelihood", "Gaussian", "Logistic", "SumLikelihood"),
     "posterior": ("Posterior",),

@@ -71,7 +71,11 @@ class PredictiveMixture:
 
 
 class Component(NamedTuple):
-    """A set, its weight in the average, and the likelihood, with a slab precision of its own."""
+    """A set, its weight in the average, and the likelihood, with a slab precision of its own.
+
+    >>> Component(np.array([0, 2]), 0.5, None).weight
+    0.5
+    """
 
     S: IntArray
     weight: float

@@ -245,15 +245,16 @@ def _chain_is_consistent(f: Mapping[str, Any], U: int) -> dict[str, bool]:
     """Probabilities are probabilities, weights sum to one, and everything has its shape."""
     n, grid = len(f["set_sizes"]), f["grid_probability"]
     positive = {"slab_precisions": (n,), "grid_sizes": grid.shape[:1], "grid_precisions": grid.shape[1:]}
-    shares = {"set_weights": f["set_weights"], "grid_probability": grid}
     return {
         "inclusion": f["inclusion"].shape == (U,) and bool(((f["inclusion"] >= 0) & (f["inclusion"] <= 1)).all()),
         "inclusion_errors": f["inclusion_errors"].shape == (U,) and bool((f["inclusion_errors"] >= 0).all()),
         "disagreement": f["disagreement"].shape == (U,) and f["disagreement"].dtype.kind == "f",
         "n_iter": all(isinstance(f[name], int) and f[name] >= 0 for name in ("n_iter", "n_steps")),
         **{name: f[name].shape == shape and bool((f[name] > 0).all()) for name, shape in positive.items()},
-        **{name: bool((p >= 0).all() and abs(p.sum() - 1) < 1e-6) for name, p in shares.items()},
-        "set_weights ": f["set_weights"].shape == (n,),
+        **{
+            name: p.shape == shape and bool((p >= 0).all() and abs(p.sum() - 1) < 1e-6)
+            for name, p, shape in (("set_weights", f["set_weights"], (n,)), ("grid_probability", grid, grid.shape))
+        },
     }
 
 

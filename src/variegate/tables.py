@@ -28,17 +28,18 @@ class CoefficientLaw(NamedTuple):
 def selection_table(model: Any, level: float = 0.95) -> pd.DataFrame:
     """One row for each column of X, the most probable first.
 
-    Columns: `feature`; `inclusion_probability`; `coefficient`, `lower`, `upper`; `selected` (in the chosen set: the
-    MAP set, or the best one of the size that was asked for); `role` ("candidate", "always included", "screened
-    out"); `rank` (1 is the most probable; equal ones: selected first, then as in X).
+    Columns: `feature`; `inclusion_probability`; `error`, its Monte Carlo error; `coefficient`, `lower`, `upper`;
+    `selected` (in the chosen set: the MAP set, or the best one of the size that was asked for); `role` ("candidate",
+    "always included", "screened out"); `rank` (1 is the most probable; equal ones: selected first, then as in X).
 
     The coefficient is the posterior mean in the units of X, averaged over sets, `model.coef_`; lower and upper are
     quantiles of the same averaged law, which counts a coefficient as exactly 0 in every set without the feature:
 
         F(b) = Σ_S w_S ([m ∈ S] F_{m|S}(b) + [m ∉ S] [b ≥ 0]),
 
-    F_{m|S} Student-t (regression) or Gaussian (classification), w_S = 1/n for the n sets that predictions are averaged
-    over. So a feature that is in few sets has the interval [0, 0], and one whose interval excludes 0 is in nearly all.
+    F_{m|S} Student-t (regression) or Gaussian (classification), w_S the weights of the sets that predictions are
+    averaged over. So a feature that is in few sets has the interval [0, 0], and one whose interval excludes 0 is in
+    nearly all.
     With more than two classes there are `coefficient[A]`, `lower[A]`, `upper[A]` for each class A against the rest.
 
     >>> import variegate as vg
@@ -50,7 +51,11 @@ def selection_table(model: Any, level: float = 0.95) -> pd.DataFrame:
     """
     probability, support = model.inclusion_probabilities_, model.support_
     order = np.lexsort([np.arange(len(support)), ~support, -probability])
-    columns = {"feature": feature_names(model)[order], "inclusion_probability": probability[order]}
+    columns = {
+        "feature": feature_names(model)[order],
+        "inclusion_probability": probability[order],
+        "error": model.inclusion_errors_[order],
+    }
     for suffix, law in coefficient_laws(model, level).items():
         for name, values in law._asdict().items():
             columns[f"{'coefficient' if name == 'mean' else name}{suffix}"] = values[order]
@@ -62,7 +67,8 @@ def alternatives_table(model: Any, n: int = 5) -> pd.DataFrame:
     """Good sets that differ from each other, best first; one row each.
 
     Columns: `rank`; `size`; `features`, `added`, `removed`: tuples of names, the latter two against the selected set;
-    `odds` (posterior probability relative to the first row's); `probability` (of exactly this set under q);
+    `odds` (posterior probability relative to the first row's); `probability` (share of the sampled sets that are
+    exactly this one; of a variational fit q(S));
     `log_evidence` (log p(y|S), the fit); `log_joint` (with the prior: what sets are ranked by). If the selection has
     a size, so have these.
 

@@ -221,6 +221,8 @@ def test_what_only_python_has_is_not_told_as_if_it_were_here():
     )
     told = as_options("allow more (max_iter, now 60) or accept rougher probabilities (tol, now 0.005).")
     assert told == "allow more (--max-iter, now 60) or accept rougher probabilities."
+    told = as_options("an error of 0.05, above 0.03: allow more laps (max_iter) or a larger error (tol).")
+    assert told == "an error of 0.05, above 0.03: allow more laps (--max-iter)."
     told = as_options("net.txt: give header=True if it is a header, header=False if not")
     assert told.endswith("(in Python; there is no such option)")
 

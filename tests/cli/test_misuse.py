@@ -62,6 +62,7 @@ MISUSE = [
     (("select", "data.csv", *Y, "--nonsense"), 2, "--nonsense"),
     (("select", "data.csv", *Y, "--size", "two"), 2, "--size"),
     (("select", "data.csv", *Y, "--size", "0"), 2, "--size"),
+    (("select", "data.csv", *Y, "--max-iter", "0"), 2, "--max-iter"),
     (("select", "data.csv", *Y, "--size", "2", "--expected-size", "3"), 2, "exclude each other"),
     (("select", "data.csv", *Y, "--size", "9", "--screen", "4"), 2, "--screen 4"),
     (("select", "data.csv", *Y, "--task", "guess"), 2, "--task"),
@@ -159,19 +160,25 @@ def test_ctrl_c_leaves_nothing(run, folder, monkeypatch, where):
 
 
 def test_a_fit_that_was_interrupted_is_no_answer(run, folder, monkeypatch):
-    from variegate.inference import rao_blackwell
+    from variegate.inference.chain import run as chains
+    from variegate.inference.chain import sample as whole
 
-    looked, look = [], rao_blackwell.look
+    laps, lap, found, value = [], chains._lap, [], whole._value
 
     def stop(*arguments):
-        looked.append(1)
-        if len(looked) == 12:
+        laps.append(1)
+        if len(laps) == chains.BURN_IN + 3:  # two laps that count, and a third that is never finished
             raise KeyboardInterrupt
-        return look(*arguments)
+        return lap(*arguments)
 
-    monkeypatch.setattr(rao_blackwell, "look", stop)
+    def keep(*arguments):
+        found.append(value(*arguments))
+        return found[-1]
+
+    monkeypatch.setattr(chains, "_lap", stop)
+    monkeypatch.setattr(whole, "_value", keep)
     assert run(*SELECT).code == 130
-    assert len(looked) >= 12
+    assert [sample.interrupted for sample in found] == [True]  # there was something to return
     assert left_over(folder) == []
 
 

@@ -33,7 +33,7 @@ def test_frequencies_are_counts_over_bootstraps():
 def test_our_estimator_with_similarity_by_name():
     X, y = small_problem("classification")
     phi = vg.similarity.from_columns(X)
-    model = vg.DiverseClassifier(similarity=phi, n_starts=1, max_iter=6, n_features_to_select=2)
+    model = vg.DiverseClassifier(similarity=phi, max_iter=6, n_features_to_select=2)
     found = vg.stability_selection(model, X, y, 3, progress=False)
     assert not found.errors
     p = found.table["inclusion_probability"]

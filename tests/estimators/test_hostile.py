@@ -8,10 +8,12 @@ from sklearn.exceptions import NotFittedError
 
 import variegate as vg
 from variegate.estimators import EmptySelectionWarning
+from variegate.inference.chain import run
 from variegate.similarity import SimilarityWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
-QUICK = {"n_starts": 1, "max_iter": 4, "random_state": 0}
+QUICK = {"max_iter": 4, "random_state": 0}
+Q = {"solver": "rao_blackwell", "n_starts": 1}
 RNG = np.random.default_rng(3)
 N, M = 40, 8
 X = np.where(RNG.random((N, M)) < 0.7, RNG.normal(size=(N, M)), 0.0)
@@ -29,6 +31,7 @@ def classify(**options):
     return vg.DiverseClassifier(**{**QUICK, **options})
 
 
+solvers = pytest.mark.parametrize("solver", [{}, Q], ids=["chain", "variational"])
 both = pytest.mark.parametrize(("make", "y"), [(regress, Y), (classify, LABELS)], ids=["regressor", "classifier"])
 
 
@@ -39,6 +42,7 @@ def no_fit(monkeypatch):
     def started(*args, **kwargs):
         raise AssertionError("the fit was started")
 
+    monkeypatch.setattr("variegate.estimators.selector.sample", started)
     monkeypatch.setattr("variegate.estimators.selector.fit", started)
 
 
@@ -116,10 +120,11 @@ def test_a_constant_level_of_a_group():
 # --- screening -------------------------------------------------------------------------------------------------------
 
 
+@solvers
 @both
 @pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_array])
-def test_screening_of_sparse_tables(make, y, kind):
-    dense, thin = make(screen=4).fit(X, y), make(screen=4).fit(kind(X), y)
+def test_screening_of_sparse_tables(make, y, kind, solver):
+    dense, thin = make(screen=4, **solver).fit(X, y), make(screen=4, **solver).fit(kind(X), y)
     assert thin.posterior_.names.tolist() == dense.posterior_.names.tolist()
     np.testing.assert_allclose(thin.inclusion_probabilities_, dense.inclusion_probabilities_, atol=1e-8)
 
@@ -173,8 +178,12 @@ def test_a_series_is_matched_by_name():
         ({"n_starts": 1.5}, "n_starts must be at least 1, a whole number, got 1.5"),
         ({"n_starts": "many"}, "n_starts must be"),
         ({"max_iter": 2.5}, "max_iter must be None or a whole number"),
-        ({"tol": -1}, "tol must be a number, zero or above, got -1"),
+        ({"tol": -1}, "tol must be None or a number, zero or above, got -1"),
         ({"tol": np.nan}, "tol must be"),
+        ({"tol": 0.0}, "tol must be an error above zero, got 0.0"),
+        ({"tol": -1, **Q}, "tol must be None or a number, zero or above, got -1"),
+        ({"max_iter": 0, **Q}, "max_iter must be None or a whole number, at least 1, got 0"),
+        ({"solver": "mcmc"}, 'solver must be "chain", "rao_blackwell" or "fixed_form", got \'mcmc\''),
         ({"fixed_size": "no", "n_features_to_select": 2}, "fixed_size must be True or False, got 'no'"),
         ({"average": 1}, "average must be True or False"),
         ({"expected_size": np.ones(2)}, "expected_size must be None or a number"),
@@ -218,9 +227,10 @@ def test_a_class_without_weight(no_fit, screen):
         classify(screen=screen).fit(X, LABELS, sample_weight=LABELS == "well")
 
 
+@solvers
 @pytest.mark.parametrize("unit", [1e-100, 1e100])
-def test_the_unit_of_y_makes_no_difference(unit):
-    plain, scaled = regress().fit(X, Y), regress().fit(X, Y * unit)
+def test_the_unit_of_y_makes_no_difference(unit, solver):
+    plain, scaled = regress(**solver).fit(X, Y), regress(**solver).fit(X, Y * unit)
     np.testing.assert_allclose(scaled.inclusion_probabilities_, plain.inclusion_probabilities_, atol=1e-6)
     np.testing.assert_allclose(scaled.coef_ / unit, plain.coef_, rtol=1e-6)
 
@@ -243,14 +253,15 @@ def test_a_failed_fit_leaves_no_half_of_a_model(make, y):
         model.predict(X)
 
 
+@solvers
 @both
-def test_a_stopped_refit_is_no_mixture_of_two(make, y, monkeypatch):
-    model = make().fit(X, y)
+def test_a_stopped_refit_is_no_mixture_of_two(make, y, solver, monkeypatch):
+    model = make(**solver).fit(X, y)
 
     def stop(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("variegate.estimators.selector.fit", stop)
+    monkeypatch.setattr(f"variegate.estimators.selector.{'fit' if solver else 'sample'}", stop)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X[:, ::-1], y)
     for ask in (model.predict, model.transform, model.predict_interval, lambda X: model.path([1])):
@@ -279,6 +290,45 @@ def _with_repeats(entries):
     order = np.argsort(columns, kind="stable")
     counts = np.bincount(columns, minlength=M)
     return sparse.csc_array((values[order], rows[order], np.r_[0, np.cumsum(counts)]), shape=X.shape)
+
+
+def interrupt_after(lap, monkeypatch):
+    """Ctrl-C when the chains begin a lap; eight laps of burn-in come before those that count."""
+    laps = iter(range(-8, 100))
+    run_lap = run._lap
+
+    def impatient(*args):
+        if next(laps) == lap:
+            raise KeyboardInterrupt
+        run_lap(*args)
+
+    monkeypatch.setattr(run, "_lap", impatient)
+
+
+@both
+@pytest.mark.filterwarnings("default::variegate.ConvergenceWarning")
+def test_an_interrupt_keeps_what_the_chains_have_seen(make, y, monkeypatch):
+    interrupt_after(3, monkeypatch)
+    with pytest.warns(vg.ConvergenceWarning, match="Interrupted: the probabilities are what was found so far"):
+        model = make(max_iter=50).fit(X, y)
+    assert not model.converged_
+    assert model.n_iter_ == 3
+    p = model.inclusion_probabilities_
+    assert ((p >= 0) & (p <= 1)).all()
+    assert p[1] > 0.9
+    assert np.isfinite(model.inclusion_errors_).all()
+    assert model.predict(X).shape == (N,)
+
+
+@both
+@pytest.mark.parametrize("lap", [-4, 0, 1])
+def test_an_interrupt_before_there_is_anything_is_an_interrupt(make, y, lap, monkeypatch):
+    model = make().fit(X, y)
+    interrupt_after(lap, monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
 
 
 def test_an_empty_set_beside_what_is_always_in():

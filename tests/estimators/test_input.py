@@ -10,7 +10,8 @@ import variegate as vg
 
 ESTIMATORS = {"regressor": vg.DiverseRegressor, "classifier": vg.DiverseClassifier}
 both = pytest.mark.parametrize("task", ESTIMATORS)
-QUICK = {"n_starts": 1, "max_iter": 8, "random_state": 0}
+SOLVERS = {"chain": {"max_iter": 8}, "variational": {"solver": "rao_blackwell", "n_starts": 1, "max_iter": 8}}
+solvers = pytest.mark.parametrize("solver", SOLVERS)
 
 
 def problem(task, N=60, M=12):
@@ -21,18 +22,19 @@ def problem(task, N=60, M=12):
     return X, eta if task == "regressor" else np.where(eta > 0, "yes", "no")
 
 
-def quick(task, **options):
-    return ESTIMATORS[task](**{**QUICK, **options})
+def quick(task, solver="chain", **options):
+    return ESTIMATORS[task](**{"random_state": 0, **SOLVERS[solver], **options})
 
 
 @pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
+@solvers
 @both
-def test_numpy_pandas_and_polars_are_identical(task):
+def test_numpy_pandas_and_polars_are_identical(task, solver):
     X, y = problem(task)
     names = [f"gene {i}" for i in range(X.shape[1])]
-    plain = quick(task).fit(X, y)
+    plain = quick(task, solver).fit(X, y)
     for frame in (pd.DataFrame(X, columns=names), pl.DataFrame(X, schema=names)):
-        model = quick(task).fit(frame, y)
+        model = quick(task, solver).fit(frame, y)
         np.testing.assert_array_equal(model.inclusion_probabilities_, plain.inclusion_probabilities_)
         np.testing.assert_array_equal(model.support_, plain.support_)
         np.testing.assert_array_equal(model.predict(frame), plain.predict(X))
@@ -43,14 +45,18 @@ def test_numpy_pandas_and_polars_are_identical(task):
 
 
 @pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
+@solvers
 @both
 @pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_array, sparse.csr_matrix])
-def test_sparse_and_dense_agree(task, kind):
+def test_sparse_and_dense_agree(task, kind, solver):
     X, y = problem(task)
-    dense, thin = quick(task).fit(X, y), quick(task).fit(kind(X), y)
+    dense, thin = quick(task, solver).fit(X, y), quick(task, solver).fit(kind(X), y)
     np.testing.assert_allclose(thin.inclusion_probabilities_, dense.inclusion_probabilities_, atol=1e-8)
     np.testing.assert_allclose(thin.coef_, dense.coef_, atol=1e-8)
-    assert thin.elbo_ == pytest.approx(dense.elbo_, abs=1e-8)
+    if solver == "chain":
+        np.testing.assert_allclose(thin.inclusion_errors_, dense.inclusion_errors_, atol=1e-8)
+    else:
+        assert thin.elbo_ == pytest.approx(dense.elbo_, abs=1e-8)
     np.testing.assert_array_equal(thin.support_, dense.support_)
     prob = "predict" if task == "regressor" else "predict_proba"
     np.testing.assert_allclose(getattr(thin, prob)(kind(X)), getattr(dense, prob)(X), atol=1e-8)
@@ -58,15 +64,18 @@ def test_sparse_and_dense_agree(task, kind):
 
 
 @pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
+@solvers
 @both
-def test_float32_is_kept(task):
+def test_float32_is_kept(task, solver):
     X, y = problem(task)
     small = X.astype(np.float32)
-    model = quick(task).fit(small, y)
+    model = quick(task, solver).fit(small, y)
     assert model._training.X.dtype == np.float32
     assert model.transform(small).dtype == np.float32
     np.testing.assert_allclose(
-        model.inclusion_probabilities_, quick(task).fit(small.astype(float), y).inclusion_probabilities_, atol=1e-4
+        model.inclusion_probabilities_,
+        quick(task, solver).fit(small.astype(float), y).inclusion_probabilities_,
+        atol=1e-4,
     )
 
 
@@ -87,14 +96,32 @@ def test_labels_of_any_type(labels):
 
 
 @pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
-@both
-def test_weights_are_repeated_rows(task):
+@pytest.mark.parametrize(
+    ("task", "solver"), [("regressor", "chain"), ("regressor", "variational"), ("classifier", "variational")]
+)
+def test_weights_are_repeated_rows(task, solver):
     X, y = problem(task)
     counts = np.random.default_rng(0).integers(0, 3, len(y))
-    weighted = quick(task).fit(X, y, sample_weight=counts)
-    repeated = quick(task).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    weighted = quick(task, solver).fit(X, y, sample_weight=counts)
+    repeated = quick(task, solver).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
     np.testing.assert_allclose(weighted.inclusion_probabilities_, repeated.inclusion_probabilities_, atol=1e-5)
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_weights_are_repeated_rows_of_a_classification_within_their_errors(seed):
+    """Auxiliary variables are drawn for each row, so that chains differ where rows do."""
+    X, y = problem("classifier")
+    counts = np.random.default_rng(seed).integers(0, 3, len(y))
+    settings = {"max_iter": 100, "tol": 0.01, "slab_precision": 2.0, "expected_size": 3.0, "random_state": seed}
+    weighted = quick("classifier", **settings).fit(X, y, sample_weight=counts)
+    repeated = quick("classifier", **settings).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    off = np.abs(weighted.inclusion_probabilities_ - repeated.inclusion_probabilities_)
+    errors = np.hypot(weighted.inclusion_errors_, repeated.inclusion_errors_)
+    assert errors.max() < 0.015
+    assert (off <= 4 * errors + 1e-4).all()
+    plain = quick("classifier", **settings).fit(X, y)  # which counts every row once, and is told apart
+    assert (np.abs(weighted.inclusion_probabilities_ - plain.inclusion_probabilities_) > 4 * errors).any()
 
 
 @both

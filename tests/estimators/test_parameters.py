@@ -8,12 +8,14 @@ import pandas as pd
 import pytest
 
 import variegate as vg
+from chain_problems import Enumerated, model_of
 from variegate.estimators import EmptySelectionWarning
 from variegate.estimators.progress import ProgressLine
 from variegate.inference import Progress
 
 pytestmark = pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
-QUICK = {"n_starts": 1, "max_iter": 6, "random_state": 0}
+QUICK = {"max_iter": 6, "random_state": 0}
+Q = {"solver": "rao_blackwell", "n_starts": 1}
 RNG = np.random.default_rng(11)
 N, M = 80, 10
 X = RNG.normal(size=(N, M))
@@ -35,40 +37,100 @@ def classify(**options):
 # --- sizes ---------------------------------------------------------------------------------------------------------
 
 
+solvers = pytest.mark.parametrize("solver", [{}, Q], ids=["chain", "variational"])
+
+
+@solvers
 @pytest.mark.parametrize(("asked", "size"), [(1, 1), (3, 3), (M, M), (0.3, 3), (0.01, 1), (1.0, M), (np.int64(2), 2)])
 @pytest.mark.parametrize("fixed", [False, True])
-def test_number_of_features(asked, size, fixed):
-    model = regress(n_features_to_select=asked, fixed_size=fixed).fit(X, Y)
+def test_number_of_features(asked, size, fixed, solver):
+    model = regress(n_features_to_select=asked, fixed_size=fixed, **solver).fit(X, Y)
     assert model.support_.sum() == size
     if fixed:
         assert model.inclusion_probabilities_.sum() == pytest.approx(size)
         assert all(len(S) == size for S in model.posterior_.sample(5, 0))
 
 
-def test_the_path_reuses_the_fit():
-    model = regress().fit(X, Y)
+@solvers
+def test_the_path_reuses_the_fit(solver):
+    model = regress(**solver).fit(X, Y)
     path = model.path([1, 3, 5])
     assert {k: int(mask.sum()) for k, mask in path.items()} == {1: 1, 3: 3, 5: 5}
-    np.testing.assert_array_equal(path[3], regress(n_features_to_select=3).fit(X, Y).support_)
+    np.testing.assert_array_equal(path[3], regress(n_features_to_select=3, **solver).fit(X, Y).support_)
     assert path[1][9]  # the strongest
     assert path[3][1]
 
 
-def test_expected_size_moves_the_posterior():
-    few, many = (regress(expected_size=k, prior="bernoulli").fit(X, Y) for k in (0.1, 5))
+@solvers
+def test_expected_size_moves_the_posterior(solver):
+    few, many = (regress(expected_size=k, prior="bernoulli", **solver).fit(X, Y) for k in (0.1, 5))
     assert few.posterior_.diagnostics().prior_expected_size == pytest.approx(0.1)
     assert few.inclusion_probabilities_.sum() < many.inclusion_probabilities_.sum() - 0.3
 
 
-def test_slab_precision_is_learned_or_given():
-    assert regress(slab_precision=7.0).fit(X, Y).posterior_.diagnostics().slab_precision == 7.0
-    assert regress().fit(X, Y).posterior_.diagnostics().slab_precision != 10.0
+@solvers
+def test_slab_precision_is_learned_or_given(solver):
+    assert regress(slab_precision=7.0, **solver).fit(X, Y).posterior_.diagnostics().slab_precision == 7.0
+    assert regress(**solver).fit(X, Y).posterior_.diagnostics().slab_precision != 10.0
 
 
+def test_the_chain_averages_over_what_is_not_given():
+    def averaged(**options):
+        return regress(**options).fit(X, Y).posterior_.fit.hyperparameters.probability.shape
+
+    sizes, precisions = averaged()
+    assert sizes > 5
+    assert precisions > 5
+    assert averaged(slab_precision=7.0) == (sizes, 1)
+    assert averaged(expected_size=2.0)[0] == 1
+    assert averaged(expected_size=2.0, slab_precision=7.0) == (1, 1)
+    assert averaged(n_features_to_select=3, fixed_size=True)[0] == 1
+
+
+def test_probabilities_of_the_chain_are_those_of_the_posterior():
+    """Hyperparameters averaged over; and given ones, which are easier to check by hand."""
+    for options, average in (({}, True), ({"expected_size": 2.0, "slab_precision": 7.0}, False)):
+        model = regress(max_iter=300, tol=0.01, **options).fit(X[:, :8], Y)
+        exact = Enumerated(model_of(model.posterior_.target, average_size=average, average_slab=average))
+        off = np.abs(model.inclusion_probabilities_ - exact.inclusion)
+        assert (off <= 4 * model.inclusion_errors_ + 1e-4).all()
+        assert model.converged_
+        assert model.inclusion_errors_.max() <= 0.01
+
+
+def test_tol_is_the_error_that_is_asked_for():
+    rough, fine = (regress(tol=tol, max_iter=300).fit(X[:, :8], Y) for tol in (0.05, 0.005))
+    assert rough.inclusion_errors_.max() <= 0.05
+    assert fine.inclusion_errors_.max() <= 0.005
+    assert fine.n_iter_ > rough.n_iter_
+    assert fine.posterior_.diagnostics().tol == 0.005
+
+
+@pytest.mark.filterwarnings("default::variegate.ConvergenceWarning")
+def test_max_iter_is_the_number_of_laps_and_stopping_there_is_said():
+    with pytest.warns(vg.ConvergenceWarning, match="After 9 laps .* above 0.0001: allow more laps"):
+        model = regress(max_iter=9, tol=1e-4).fit(X, Y)
+    assert model.n_iter_ == 9
+    assert not model.converged_
+
+
+@pytest.mark.parametrize("solver", ["rao_blackwell", "fixed_form"])
+def test_the_variational_solvers_have_an_elbo_and_no_errors(solver):
+    model = regress(solver=solver, n_starts=1, max_iter=20).fit(X, Y)
+    assert model.elbo_ == model.posterior_.diagnostics().bound.elbo
+    assert len(model.elbo_trace_) == model.n_iter_
+    assert np.isnan(model.inclusion_errors_).all()
+    model.set_params(solver="chain").fit(X, Y)
+    assert not hasattr(model, "elbo_")
+    assert not hasattr(model, "elbo_trace_")
+    assert np.isfinite(model.inclusion_errors_).all()
+
+
+@solvers
 @pytest.mark.parametrize("prior", ["dpp", "bernoulli"])
 @pytest.mark.parametrize("posterior", ["dpp", "bernoulli"])
-def test_four_pairs(prior, posterior):
-    model = regress(prior=prior, posterior=posterior).fit(X, Y)
+def test_four_pairs(prior, posterior, solver):
+    model = regress(prior=prior, posterior=posterior, **solver).fit(X, Y)
     assert model.support_[[1, 9]].all()
     assert model.support_[[0, 7]].sum() == 1
     assert isinstance(model.posterior_.q, vg.LowRankDPP) == (posterior == "dpp")
@@ -94,13 +156,15 @@ def test_an_empty_set_is_said_and_predictions_go_on():
 
 
 @pytest.mark.parametrize("given", [["age"], "age", [9], np.arange(M) == 9], ids=str)
+@solvers
 @pytest.mark.parametrize("make", [regress, classify])
-def test_always_include(given, make):
+def test_always_include(given, make, solver):
     y = Y if make is regress else LABELS
-    model = make(always_include=given, n_features_to_select=2).fit(FRAME, y)
+    model = make(always_include=given, n_features_to_select=2, **solver).fit(FRAME, y)
     assert model.support_[9]
     assert model.support_.sum() == 3
     assert model.inclusion_probabilities_[9] == 1
+    assert model.inclusion_errors_[9] == 0
     assert model.posterior_.names.tolist() == list("abcdefghi")
     assert abs(model.coef_.ravel()[9]) > 1
     np.testing.assert_array_equal(model.transform(FRAME), FRAME.loc[:, model.support_])
@@ -115,9 +179,10 @@ def test_always_included_columns_are_covariates_of_the_engine():
     np.testing.assert_allclose(model.map_coef_[9], found.covariates[0])
 
 
+@solvers
 @pytest.mark.parametrize("make", [regress, classify])
 @pytest.mark.parametrize("kind", ["labels", "mapping"])
-def test_groups_go_together(make, kind):
+def test_groups_go_together(make, kind, solver):
     levels = RNG.integers(0, 3, N)
     one_hot = np.eye(3)[levels]
     effect = np.array([-2.0, 0.0, 2.0])[levels]
@@ -125,7 +190,7 @@ def test_groups_go_together(make, kind):
     y = effect + X[:, 0] + 0.3 * RNG.normal(size=N)
     labels = [None] * 5 + ["site"] * 3
     groups = labels if kind == "labels" else dict.fromkeys(frame.columns[5:], "site")
-    model = make(groups=groups, n_features_to_select=2).fit(frame, y if make is regress else y > 0)
+    model = make(groups=groups, n_features_to_select=2, **solver).fit(frame, y if make is regress else y > 0)
     assert model.support_.tolist() == [True, False, False, False, False, True, True, True]
     assert len(set(model.inclusion_probabilities_[5:])) == 1
     assert model.posterior_.names.tolist()[-1] == "site=0+site=1+site=2"
@@ -133,8 +198,9 @@ def test_groups_go_together(make, kind):
     assert model.score(frame, y if make is regress else y > 0) > 0.7
 
 
-def test_groups_of_one_change_nothing():
-    plain, grouped = regress().fit(X, Y), regress(groups=list(range(M))).fit(X, Y)
+@solvers
+def test_groups_of_one_change_nothing(solver):
+    plain, grouped = regress(**solver).fit(X, Y), regress(groups=list(range(M)), **solver).fit(X, Y)
     np.testing.assert_array_equal(plain.inclusion_probabilities_, grouped.inclusion_probabilities_)
 
 
@@ -206,19 +272,26 @@ def test_multi_class_shares_one_set():
 # --- chance, threads, progress ---------------------------------------------------------------------------------------
 
 
-def test_random_state_decides():
+@solvers
+def test_random_state_decides(solver):
     y = np.digitize(Y, np.quantile(Y, [1 / 3, 2 / 3]))
-    first = classify(n_jobs=1).fit(X, y).inclusion_probabilities_
-    np.testing.assert_array_equal(first, classify(n_jobs=2).fit(X, y).inclusion_probabilities_)
-    assert (first != classify(random_state=1).fit(X, y).inclusion_probabilities_).any()
-    for state in (np.random.RandomState(3), np.random.default_rng(3)):
-        assert classify(random_state=state).fit(X, LABELS).converged_ in (True, False)
+    first = classify(n_jobs=1, **solver).fit(X, y).inclusion_probabilities_
+    np.testing.assert_array_equal(first, classify(n_jobs=2, **solver).fit(X, y).inclusion_probabilities_)
+    assert (first != classify(random_state=1, **solver).fit(X, y).inclusion_probabilities_).any()
+    for state in (np.random.RandomState, np.random.default_rng):
+        one, two = (classify(random_state=state(3), **solver).fit(X, LABELS) for _ in range(2))
+        np.testing.assert_array_equal(one.inclusion_probabilities_, two.inclusion_probabilities_)
 
 
 def test_silent_unless_asked(capsys):
     regress().fit(X, Y)
     assert capsys.readouterr() == ("", "")
-    regress(verbose=1).fit(X, Y)
+    regress(verbose=1, max_iter=8).fit(X, Y)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "8 laps, probabilities known to ±0." in err
+    assert "features" in err
+    regress(verbose=1, **Q).fit(X, Y)
     out, err = capsys.readouterr()
     assert out == ""
     assert "ELBO" in err
@@ -237,6 +310,9 @@ def test_a_terminal_line_is_redrawn(monkeypatch):
         show(Progress("fixed point", 2, -9.0, 3.5))
     assert stream.getvalue().count("\r") == 3
     assert stream.getvalue().endswith("iteration 2, ELBO -9.00, 3.5 features, 0 s\n")
+    with ProgressLine(stream) as show:
+        show(Progress("chain", 9, np.nan, 3.5, error=0.0421))
+    assert stream.getvalue().endswith("variegate: 9 laps, probabilities known to ±0.042, 3.5 features, 0 s\n")
     assert ProgressLine().stream is sys.stderr
 
 

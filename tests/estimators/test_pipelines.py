@@ -15,7 +15,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import variegate as vg
 
 pytestmark = pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
-QUICK = {"n_starts": 1, "max_iter": 4, "random_state": 0}
+QUICK = {"max_iter": 4, "random_state": 0}
 RNG = np.random.default_rng(8)
 N = 90
 FRAME = pd.DataFrame(RNG.normal(size=(N, 6)) * [1, 10, 1, 1, 1, 1], columns=list("abcdef"))

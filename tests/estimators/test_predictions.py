@@ -8,15 +8,18 @@ import variegate as vg
 from variegate.datasets import make_blocks
 
 pytestmark = pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
-QUICK = {"n_starts": 1, "max_iter": 6, "random_state": 0}
+QUICK = {"max_iter": 6, "random_state": 0}
+Q = {"solver": "rao_blackwell", "n_starts": 1}
+solvers = pytest.mark.parametrize("solver", [{}, Q], ids=["chain", "variational"])
 RNG = np.random.default_rng(2)
 X = RNG.normal(size=(70, 9)) * np.arange(1, 10) + 3
 X[:, 4] = X[:, 0] + 0.2 * RNG.normal(size=70)
 Y = X[:, 0] - 0.3 * X[:, 3] + 0.7 * RNG.normal(size=70)
 
 
-def test_averaged_coefficients_are_the_averaged_prediction():
-    model = vg.DiverseRegressor(always_include=[8], **QUICK).fit(X, Y)
+@solvers
+def test_averaged_coefficients_are_the_averaged_prediction(solver):
+    model = vg.DiverseRegressor(always_include=[8], **QUICK, **solver).fit(X, Y)
     np.testing.assert_allclose(model.predict(X), X @ model.coef_ + model.intercept_, atol=1e-8)
 
 
@@ -34,8 +37,9 @@ def test_predictions_of_the_selected_set_alone():
     np.testing.assert_allclose(model.predict(X), X @ model.map_coef_ + model.map_intercept_, atol=1e-8)
 
 
-def test_standard_deviation_and_interval_agree_with_draws_from_the_mixture():
-    model = vg.DiverseRegressor(**QUICK).fit(X, Y)
+@solvers
+def test_standard_deviation_and_interval_agree_with_draws_from_the_mixture(solver):
+    model = vg.DiverseRegressor(**QUICK, **solver).fit(X, Y)
     mean, std = model.predict(X[:5], return_std=True)
     (law,) = model._laws(X[:5])
     rng = np.random.default_rng(0)
@@ -47,21 +51,23 @@ def test_standard_deviation_and_interval_agree_with_draws_from_the_mixture():
     np.testing.assert_allclose(((draws > low) & (draws < high)).mean(axis=0), 0.9, atol=0.005)
 
 
-def test_probabilities_and_decisions():
-    model = vg.DiverseClassifier(**QUICK).fit(X, Y.mean() < Y)
+@solvers
+def test_probabilities_and_decisions(solver):
+    model = vg.DiverseClassifier(**QUICK, **solver).fit(X, Y.mean() < Y)
     p = model.predict_proba(X)
     assert p.sum(axis=1) == pytest.approx(1)
     np.testing.assert_allclose(expit(model.decision_function(X)), p[:, 1], atol=1e-12)
     np.testing.assert_array_equal(model.predict(X), p[:, 1] > 0.5)
     low, high = model.predict_interval(X).T
     assert ((low < p[:, 1]) & (p[:, 1] < high)).all()
-    three = vg.DiverseClassifier(**QUICK).fit(X, np.digitize(Y, np.quantile(Y, [0.3, 0.7])))
+    three = vg.DiverseClassifier(**QUICK, **solver).fit(X, np.digitize(Y, np.quantile(Y, [0.3, 0.7])))
     assert three.predict_interval(X).shape == (70, 3, 2)
     np.testing.assert_array_equal(three.decision_function(X).argmax(axis=1), three.predict(X))
 
 
-def test_predictions_do_not_depend_on_earlier_ones():
-    model = vg.DiverseClassifier(**QUICK).fit(X, Y.mean() < Y)
+@solvers
+def test_predictions_do_not_depend_on_earlier_ones(solver):
+    model = vg.DiverseClassifier(**QUICK, **solver).fit(X, Y.mean() < Y)
     first = model.predict_proba(X)
     model.posterior_.alternatives(3)
     model.path([1, 4])
@@ -76,7 +82,7 @@ def test_intervals_cover():
         rng = np.random.default_rng(seed)
         data = make_blocks(80, 20, block_size=5, n_true=3, correlation=0.9, rng=rng)
         train, test = np.arange(60), np.arange(60, 80)
-        model = vg.DiverseRegressor(n_starts=1, random_state=seed).fit(data.X[train], data.y[train])
+        model = vg.DiverseRegressor(random_state=seed).fit(data.X[train], data.y[train])
         low, high = model.predict_interval(data.X[test]).T
         inside.append(((low < data.y[test]) & (data.y[test] < high)).mean())
     assert 0.92 <= np.mean(inside) <= 0.98
@@ -91,7 +97,7 @@ def test_probabilities_are_calibrated():
         Z = rng.normal(size=(600, 12))
         p = expit(1.5 * Z[:, 0] - Z[:, 1] + 0.5)
         y = rng.random(600) < p
-        model = vg.DiverseClassifier(n_starts=1, max_iter=15, random_state=seed).fit(Z[:150], y[:150])
+        model = vg.DiverseClassifier(max_iter=15, random_state=seed).fit(Z[:150], y[:150])
         said.append(model.predict_proba(Z[150:])[:, 1])
         happened.append(y[150:])
         true.append(p[150:])

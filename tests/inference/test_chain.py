@@ -67,7 +67,7 @@ def test_kept_system_equals_the_textbook_after_many_moves():
 @pytest.mark.parametrize("task", ["gaussian", "logistic"])
 def test_inclusion_probabilities_are_those_of_enumeration(task, prior, size, r):
     target = make_target(prior, task=task, size=size, r=r, M=8)
-    found = sample(target, 1, ChainSettings(tol=0.004, average_size=False, average_slab=False))
+    found = sample(target, 1, ChainSettings(tol=0.006, average_size=False, average_slab=False))
     assert found.converged
     assert close(found, Enumerated(model_of(target)))
 
@@ -77,7 +77,7 @@ def test_inclusion_probabilities_are_those_of_enumeration(task, prior, size, r):
 def test_conditions_are_those_of_enumeration(task, size):
     target = make_target("dpp", task=task, size=size, M=9)
     include, exclude = np.array([1]), np.array([0, 4])
-    settings = ChainSettings(tol=0.004, average_size=False, average_slab=False)
+    settings = ChainSettings(tol=0.006, average_size=False, average_slab=False)
     found = sample(target, 1, settings, included=include, excluded=exclude)
     assert close(found, Enumerated(model_of(target, included=include, excluded=exclude)))
     assert found.inclusion[1] == 1.0
@@ -90,7 +90,8 @@ def test_conditions_are_those_of_enumeration(task, size):
 def test_averaged_hyperparameters_are_those_of_numerical_integration(prior, size):
     target = make_target(prior, size=size, M=8)
     exact = Enumerated(model_of(target, average_size=True, average_slab=True))
-    found = sample(target, 1, ChainSettings(tol=0.004))
+    with pytest.warns(ConvergenceWarning):
+        found = sample(target, 1, ChainSettings(tol=1e-9, max_laps=150))
     assert close(found, exact)
     assert np.abs(found.hyperparameters.probability - exact.hyperparameters).max() < 0.02
 
@@ -98,7 +99,7 @@ def test_averaged_hyperparameters_are_those_of_numerical_integration(prior, size
 def test_averaged_hyperparameters_of_a_classification():
     target = make_target("bernoulli", task="logistic", M=6, N=40)
     exact = Enumerated(model_of(target, average_size=True, average_slab=True))
-    found = sample(target, 1, ChainSettings(tol=0.005))
+    found = sample(target, 1, ChainSettings(tol=0.006, max_laps=300))
     assert np.abs(found.inclusion - exact.inclusion).max() < 0.02
     assert np.abs(found.hyperparameters.probability - exact.hyperparameters).max() < 0.02
 
@@ -144,8 +145,26 @@ def test_groups_several_outcomes_weights_and_covariates(task):
     ]
     for likelihood in (parts[0], SumLikelihood(parts)):
         target = Target(likelihood, bernoulli_prior(4, expected_size=1.5), family="bernoulli")
-        found = sample(target, 1, ChainSettings(tol=0.004, average_size=False, average_slab=False))
+        found = sample(target, 1, ChainSettings(tol=0.006, average_size=False, average_slab=False))
         assert close(found, Enumerated(model_of(target)))
+
+
+def test_a_number_and_classes_share_a_set():
+    X, y = correlated_data(M=6)
+    both = SumLikelihood([Gaussian(X, y, slab_precision=2.0), Logistic(X, X[:, 3] + y > 0, slab_precision=2.0)])
+    target = Target(both, bernoulli_prior(6, expected_size=2), family="bernoulli")
+    settings = ChainSettings(tol=0.006, average_size=False, average_slab=False)
+    assert close(sample(target, 1, settings), Enumerated(model_of(target)))
+
+
+def test_conditions_that_no_set_meets_are_refused():
+    X, y = correlated_data(M=6)
+    X[:, 1] = X[:, 0]
+    prior = dpp_prior(similarity_of_columns(X), expected_size=2)
+    with pytest.raises(ValueError, match="never occur together"):
+        sample(Target(Gaussian(X, y), prior), 0, included=np.array([0, 1]))
+    with pytest.raises(ValueError, match="at most 1 of the others"):
+        sample(Target(Gaussian(X, y), prior, size=4), 0, included=np.array([0, 2]), excluded=np.array([3, 4]))
 
 
 def test_probit_is_that_of_enumeration():
@@ -154,6 +173,48 @@ def test_probit_is_that_of_enumeration():
     likelihood = Logistic(X, y, link="probit", sample_weight=w)
     target = Target(likelihood, bernoulli_prior(6, expected_size=2), family="bernoulli")
     assert close(sample(target, 1, ChainSettings(0.01, 300, False, False)), Enumerated(model_of(target)))
+
+
+class ByEvidence(Logistic):
+    """Two classes as if there were no auxiliary variables: moves are accepted by EP's evidence."""
+
+    can_augment = False
+
+
+@pytest.mark.parametrize("size", [None, 3])
+@pytest.mark.parametrize("averaged", [False, True])
+def test_moves_accepted_by_the_evidence_lead_to_the_posterior(averaged, size):
+    X, y = correlated_data(M=6, N=40, task="logistic")
+    phi = similarity_of_columns(X)
+    target = Target(ByEvidence(X, y, slab_precision=1.0), dpp_prior(phi, expected_size=2), size=size)
+    exact = Enumerated(model_of(target, average_size=averaged, average_slab=averaged))
+    found = sample(target, 1, ChainSettings(0.02, 100, averaged, averaged))
+    off = np.abs(found.inclusion - exact.inclusion)
+    assert (off <= np.minimum(4 * found.inclusion_errors + 1e-3, 0.06)).all()
+
+
+def test_a_form_without_acceptance_would_be_wrong():
+    X, y = correlated_data(M=6, N=40, task="logistic")
+    target = Target(ByEvidence(X, y, slab_precision=0.1), bernoulli_prior(6, expected_size=2), family="bernoulli")
+    model, rng = model_of(target), np.random.default_rng(0)
+    position = model.at_start(NONE, rng)
+    local = model.local(NONE, np.ones(6, dtype=bool))
+    ends = []
+    for _ in range(400):
+        forgetful = position._replace(excess=np.nan)  # a comparison with NaN is never true: nothing is accepted
+        assert np.array_equal(model.advance(forgetful, local, Pace(0.1, 3.0, 1), rng)[0].S, position.S)
+        position = model.advance(position._replace(excess=-np.inf), local, Pace(0.1, 3.0, 1), rng)[0]  # all is
+        ends.append(position.S)
+    shares = np.bincount(np.concatenate(ends), minlength=6) / len(ends)
+    assert np.abs(shares - Enumerated(model).inclusion).max() > 0.1
+
+
+def test_fractional_weights_of_a_probit_go_the_second_way():
+    X, y = correlated_data(M=6, N=40, task="logistic")
+    w = np.random.default_rng(0).uniform(0.5, 1.5, size=len(X))
+    target = Target(Logistic(X, y, link="probit", sample_weight=w), bernoulli_prior(6, expected_size=2), "bernoulli")
+    found = sample(target, 1, ChainSettings(0.015, 100, False, False))
+    assert np.abs(found.inclusion - Enumerated(model_of(target)).inclusion).max() < 0.05
 
 
 def test_mean_field_with_a_dpp_prior_keeps_the_nugget():
@@ -301,7 +362,7 @@ def test_other_likelihoods_are_refused():
         sample(Target(likelihood, bernoulli_prior(3, expected_size=1), family="bernoulli"), 0)
 
 
-@pytest.mark.parametrize("settings", [{"tol": 0.0}, {"tol": np.nan}, {"max_laps": 1}, {"max_laps": 2.5}])
+@pytest.mark.parametrize("settings", [{"tol": 0.0}, {"tol": np.nan}, {"max_laps": 0}, {"max_laps": 2.5}])
 def test_settings_are_checked(settings):
     with pytest.raises(ValueError, match="must be"):
         ChainSettings(**settings)

@@ -5,16 +5,19 @@ import pytest
 from scipy import stats
 from sklearn.datasets import load_breast_cancer
 
+from chain_problems import Enumerated, g_test, model_of
 from inference_problems import PAIRS, Exact, correlated_data, make_target, similarity_of_columns
 from variegate.dpp.volume import Volume
 from variegate.inference import Settings, Target, fit
+from variegate.inference.chain.sample import quick_sets
 from variegate.inference.hyperparameters import learn_size, learn_slab_precision
 from variegate.inference.importance import fit_pareto, smooth
 from variegate.inference.local_search import grow, polish
 from variegate.inference.proposal import propose
 from variegate.inference.rao_blackwell import hopeless
+from variegate.inference.starts import flat_start, later_starts, start_at
 from variegate.inference.statistics import Step
-from variegate.likelihoods import CustomLikelihood, Gaussian, Logistic, logistic
+from variegate.likelihoods import CustomLikelihood, Gaussian, Logistic, SumLikelihood, logistic
 from variegate.priors import bernoulli_prior, dpp_prior
 
 
@@ -83,20 +86,52 @@ class TestTarget:
                     want = target.log_joint(np.union1d(np.delete(S, j), [m]))
                     assert found[j, m] == pytest.approx(want, abs=1e-8)
 
-    def test_exchanges_without_one_factor_are_the_gains_of_the_rests(self):
+    def without_one_factor(self):
+        """A target whose likelihood does not know exchanges."""
         target = make_target(task="logistic", M=7, r=0.9, seed=2)
+        return Target(SumLikelihood([target.likelihood]), target.prior)
+
+    def test_exchanges_without_one_factor_are_the_gains_of_the_rests(self):
+        target = self.without_one_factor()
         S = np.array([0, 3, 5])
         for j, found in enumerate(target.exchanges(S)):
             rest = np.delete(S, j)
             want = target.log_joint(rest) + target.log_odds(target.evaluate([rest]))[0]
             np.testing.assert_allclose(found, want, atol=1e-9)
 
-    def test_exchanges_run_expectation_propagation_once_for_each_rest(self, monkeypatch):
+    def test_exchanges_without_one_factor_run_expectation_propagation_once_for_each_rest(self, monkeypatch):
+        assert self.solved(self.without_one_factor(), monkeypatch) == 3
+
+    def test_exchanges_of_a_classification_run_expectation_propagation_for_the_set_alone(self, monkeypatch):
         target = make_target(task="logistic", M=7, r=0.9, seed=2)
+        target.log_joint(np.array([0, 3, 5]))  # known to a search
+        assert self.solved(target, monkeypatch) == 1
+
+    def solved(self, target, monkeypatch):
         solve, solved = logistic.ep.solve, []
         monkeypatch.setattr(logistic.ep, "solve", lambda *given: (solved.append(1), solve(*given))[1])
         target.exchanges(np.array([0, 3, 5]))
-        assert len(solved) == 3
+        return len(solved)
+
+    def test_exchanges_of_a_classification_are_those_of_gaussian_sites(self):
+        """With the sites of S the evidence of any set is that of a weighted ridge regression."""
+        X, y = correlated_data(M=7, r=0.9, seed=2, task="logistic")
+        likelihood, S = Logistic(X, y, slab_precision=2.0), np.array([0, 3, 5])
+        _, solution = likelihood._solve(S)
+        precision, information = solution.sites[0], (2 * y - 1) * solution.sites[1]
+        Z = (X - X.mean(axis=0)) / X.std(axis=0)
+
+        def evidence(T):
+            A = np.column_stack([np.ones(len(X)), Z[:, T]])
+            prior = np.r_[1 / logistic.FIXED_VARIANCE, np.full(len(T), 2.0)]
+            H, b = (A.T * precision) @ A + np.diag(prior), A.T @ information
+            return 0.5 * (b @ np.linalg.solve(H, b) - np.linalg.slogdet(H)[1] + np.log(prior).sum())
+
+        found = likelihood.exchange_gains(S)
+        for j in range(3):
+            for m in (1, 2, 4, 6):
+                T = np.sort(np.append(np.delete(S, j), m))
+                assert found[j, m] == pytest.approx(evidence(T) - evidence(S), abs=1e-8)
 
     def test_exchanges_with_copies(self):
         X, y = correlated_data(M=6)
@@ -194,6 +229,35 @@ class TestLocalSearch:
         S = polish(target, start, keep_size=False, settled=np.array([5, 6]))
         assert 5 in S
         assert 6 not in S
+
+
+class TestStarts:
+    @pytest.mark.parametrize("size", [None, 3])
+    @pytest.mark.parametrize("prior", ["dpp", "bernoulli"])
+    def test_sets_of_short_chains_follow_the_posterior(self, prior, size):
+        target = make_target(prior, "dpp", r=0.9, seed=0, M=6, size=size)
+        found = [S for seed in range(60) for S in quick_sets(target, 3, np.random.default_rng(seed))]
+        assert len(found) == 180
+        assert g_test(found, Enumerated(model_of(target))) > 1e-3
+
+    def test_where_chains_begin_is_not_what_they_return(self):
+        """The check above sees a wrong law: the best set again and again."""
+        target = make_target("dpp", "dpp", r=0.9, seed=0, M=6)
+        exact = Enumerated(model_of(target))
+        assert g_test([exact.sets[int(np.argmax(exact.probability))]] * 180, exact) < 1e-6
+
+    def test_later_starts_are_at_such_sets_and_a_flat_one(self):
+        target = make_target(M=6, r=0.9)
+        found = list(later_starts(target, 4, np.random.default_rng(2)))
+        expected = [start_at(target, S) for S in quick_sets(target, 3, np.random.default_rng(2))]
+        np.testing.assert_array_equal(found, [*expected, flat_start(target)])
+        assert len(list(later_starts(target, 1, np.random.default_rng(2)))) == 1
+        assert list(later_starts(target, 0, np.random.default_rng(2))) == []
+
+    def test_without_chains_only_the_flat_start_is_left(self):
+        likelihood = CustomLikelihood(lambda S: float(len(S)), 3, flip_gains=lambda S: np.ones(3))
+        target = Target(likelihood, bernoulli_prior(3, expected_size=1), "bernoulli")
+        assert len(list(later_starts(target, 4, np.random.default_rng(0)))) == 1
 
 
 class Bowl:

@@ -13,7 +13,13 @@ from report_problems import HOSTILE, posterior_model
 
 
 def given(model, include=(), exclude=()):
-    return model.posterior_.condition(include=list(include), exclude=list(exclude)).inclusion_prob()
+    """Inclusion probabilities of q under conditions, by Python: the explorer conditions q, not the chain."""
+    posterior = model.posterior_
+    include, exclude = posterior.positions(list(include)), posterior.positions(list(exclude))
+    q = posterior.q.condition(include=include, exclude=exclude)
+    found = np.zeros(posterior.n_features)
+    found[q.items], found[include] = q.inclusion_prob(), 1.0
+    return found
 
 
 def check_conditions(report, model, asked, tolerance=1e-4):
@@ -28,8 +34,11 @@ def check_conditions(report, model, asked, tolerance=1e-4):
 def test_including_a_gene_changes_all_probabilities(open_report, model):
     report = open_report(model)
     before = report.shown()
-    np.testing.assert_allclose([before[n] for n in model.posterior_.names], given(model), atol=1e-12)
+    exact = model.posterior_.inclusion_prob()
+    np.testing.assert_allclose([before[n] for n in model.posterior_.names], exact, atol=1e-12)
+    np.testing.assert_allclose(given(model), exact, atol=0.002)  # q starts from the probabilities of the chain
     assert report.page.is_hidden("#rounded")
+    assert "Once you set conditions it is an approximation" in report.page.inner_text("#explore")
     report.include("GENE5")
     expected = dict(zip(model.posterior_.names, given(model, ["GENE5"]), strict=True))
     shown = report.shown()
@@ -39,7 +48,7 @@ def test_including_a_gene_changes_all_probabilities(open_report, model):
     assert max(abs(shown[name] - before[name]) for name in shown) > 0.01  # it did matter
     status = report.page.inner_text("#status")
     assert "expected in a set" in status
-    assert ("rare under the fit" in status) == (before["GENE5"] < 0.05)
+    assert ("GENE5 are rare" in status) == (before["GENE5"] < 0.05)
     assert report.quiet()
 
 
@@ -52,7 +61,14 @@ def test_excluding_what_is_certain(open_report, model):
     shown = report.shown()
     assert max(abs(shown[name] - expected[name]) for name in shown) < 1e-4
     assert max(abs(shown[name] - model.inclusion_probabilities_[int(name[4:])]) for name in shown) > 0.01
-    assert f"without GENE{certain} are rare under the fit" in report.page.inner_text("#status")
+    status = report.page.inner_text("#status")
+    assert f"without GENE{certain} are rare, and q knows little about them" in status
+    assert "“What each one stands for”, above, has the answer of the data" in status
+    stand = report.page.inner_text("#stands article")
+    exact = model.posterior_.condition(exclude=[certain]).inclusion_prob()
+    best = int(np.argmax(np.where(np.arange(len(exact)) // 4 == certain // 4, exact, 0)))
+    assert exact[best] > shown[f"GENE{best}"] + 0.5  # so that the warning is due
+    assert re.search(rf"GENE{best}\s+0\.9\d\s+\S+\s+{exact[best]:.2f}", stand)
 
 
 def test_many_conditions(open_report, model, rng):
@@ -99,9 +115,10 @@ def test_best_sets_are_as_good_as_those_of_python(open_report, model, rng):
         assert len(set(found)) == size
         assert set(include) <= set(found)
         assert not set(exclude) & set(found)
-        conditioned = model.posterior_.condition(include=include, exclude=exclude)
-        best = conditioned.map(size, polished=False)
-        assert conditioned.log_prob(found) > conditioned.log_prob(best) - 1e-3
+        q = model.posterior_.q.condition(include=include, exclude=exclude)
+        rest = np.flatnonzero(np.isin(q.items, found))
+        assert len(rest) == size - n_in
+        assert q.log_prob(rest) > q.log_prob(q.map(size - n_in)) - 1e-3
 
 
 def test_the_size_field_sets_the_size(open_report, model):
@@ -124,7 +141,7 @@ def test_the_export_is_what_is_shown(open_report, model):
     table = (
         pd.read_csv(waiting.value.path(), encoding="utf-8-sig").set_index("feature").loc[list(model.posterior_.names)]
     )
-    np.testing.assert_allclose(table["probability"], given(model), atol=1e-12)
+    np.testing.assert_allclose(table["probability"], model.posterior_.inclusion_prob(), atol=1e-12)
     np.testing.assert_allclose(table["conditional_probability"], given(model, ["GENE5"], ["GENE0"]), atol=1e-4)
     assert table["condition"].dropna().to_dict() == {"GENE5": "included", "GENE0": "excluded"}
     best = report.page.eval_on_selector_all("#best li bdi", "items => items.map(i => i.textContent)")
@@ -151,9 +168,37 @@ def test_mean_field_leaves_the_others_alone(open_report, data, fitted_as):
     report = open_report(model)
     report.include("GENE5")
     shown = report.shown()
-    expected = given(model, ["GENE5"])
+    expected = model.posterior_.inclusion_prob()
     assert max(abs(shown[n] - expected[i]) for i, n in enumerate(model.posterior_.names) if n in shown) < 1e-12
-    assert "independent" in report.page.inner_text("#explore")
+    assert "All others stay as they were" in report.page.inner_text("#status")
+    assert "The explorer treats features as independent" in report.page.inner_text("#explore")
+
+
+def test_a_variational_fit_is_called_an_approximation(open_report, data, fitted_as):
+    model = fitted_as(*data, solver="rao_blackwell", n_starts=1)
+    report = open_report(model)
+    text = report.page.inner_text("#explore")
+    assert "which is an approximation with and without conditions" in text
+    assert "Once you set conditions" not in text
+    asked = [([], []), (["GENE5"], []), ([], ["GENE0"])]
+    for include, exclude in asked:
+        found = report.condition(*(model.posterior_.positions(list(names)) for names in (include, exclude)))
+        expected = model.posterior_.condition(include=include, exclude=exclude).inclusion_prob()
+        np.testing.assert_allclose(found, expected, atol=1e-4)
+        np.testing.assert_allclose(given(model, include, exclude), expected, atol=1e-12)
+
+
+def test_what_q_cannot_have_is_said(open_report, rng):
+    """Two copies that are both in most sets, as when similarity knows less than the data: no DPP has that."""
+    phi = np.zeros((3, 2))
+    phi[:2, 0] = phi[2, 1] = 1.0
+    X = rng.normal(size=(60, 3))
+    y = X[:, 0] + X[:, 1] + 0.5 * rng.normal(size=60)
+    model = vg.DiverseRegressor(similarity=phi, prior="bernoulli", random_state=0).fit(X, y)
+    assert model.inclusion_probabilities_[:2].min() > 0.9
+    report = open_report(model)
+    assert "without conditions q is off by up to 0." in report.page.inner_text("#explore")
+    assert report.page.is_hidden("#rounded")
 
 
 def test_a_fixed_size_says_what_it_cannot_do(open_report, data, fitted_as):
@@ -161,10 +206,8 @@ def test_a_fixed_size_says_what_it_cannot_do(open_report, data, fitted_as):
     report = open_report(model)
     report.include("GENE5")
     assert "not computed in the page" in report.page.inner_text("#explore")
-    shown = report.shown()
-    assert (
-        max(abs(shown[n] - p) for n, p in zip(model.posterior_.names, given(model), strict=True) if n in shown) < 1e-12
-    )
+    shown, exact = report.shown(), model.posterior_.inclusion_prob()
+    assert max(abs(shown[n] - p) for n, p in zip(model.posterior_.names, exact, strict=True) if n in shown) < 1e-12
     names = report.page.eval_on_selector_all("#best li bdi", "items => items.map(i => i.textContent)")
     assert len(names) == 3
     assert "GENE5" in names

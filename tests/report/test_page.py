@@ -88,6 +88,8 @@ def test_the_data_are_those_of_the_model(html, model):
     assert data["names"] == list(model.posterior_.names)
     found = np.frombuffer(base64.b64decode(data["probability"]))
     np.testing.assert_array_equal(found, model.posterior_.inclusion_prob())
+    own = np.frombuffer(base64.b64decode(data["own"]))
+    np.testing.assert_array_equal(own, model.posterior_.q.inclusion_prob())
 
 
 def test_no_row_of_the_table_is_in_the_page(model, html):
@@ -160,9 +162,32 @@ def test_unbalanced_classes_and_several_of_them(data, fitted_as):
 
 
 def test_a_fit_cut_short_says_so(data, fitted_as):
-    model = fitted_as(*data, max_iter=1, n_starts=1)
+    model = fitted_as(*data, max_iter=2, tol=0.001)
+    assert not model.converged_
+    text = text_of(rendered(model, {}, None))
+    assert "The probabilities without it are uncertain by up to 0." in text
+    assert text.index("larger than asked for") < text.index("What was asked")
+    assert "stopped after 2 laps" in text
+
+
+def test_a_variational_fit_cut_short_says_so(data, fitted_as):
+    model = fitted_as(*data, solver="rao_blackwell", max_iter=1, n_starts=1)
     assert not model.converged_
     assert "had not settled" in text_of(rendered(model, {}, None))
+
+
+def test_words_differ_between_exact_and_fitted_probabilities(data, fitted_as, html):
+    exact = text_of(html)
+    assert "computed without approximation" in exact
+    assert "Largest Monte Carlo error of a probability" in exact
+    assert "or better (two Monte Carlo errors)" in exact.split("The effect")[0]
+    assert "in the fitted distribution" not in exact
+    assert "ELBO" not in exact
+    fitted = text_of(rendered(fitted_as(*data, solver="rao_blackwell", n_starts=1), {}, None))
+    assert "computed without approximation" not in fitted
+    assert "in the fitted distribution (q)" in fitted
+    assert "ELBO" in fitted
+    assert "Monte Carlo error" not in fitted
 
 
 def test_an_unfitted_model_is_refused_and_nothing_is_written(tmp_path):

@@ -5,10 +5,10 @@ import base64
 import numpy as np
 import pytest
 
-from variegate import LowRankDPP
-from variegate.diagnostics import Diagnostics
+from variegate import ConvergenceWarning, LowRankDPP
+from variegate.diagnostics import Bound, Diagnostics
 from variegate.report import charts, kernel, trust
-from variegate.report.content import Row, without
+from variegate.report.content import ENOUGH, Row, without
 from variegate.report.similarity_map import HEIGHT, NODES, WIDTH, labelled, similarity_map
 
 
@@ -115,32 +115,81 @@ def test_ticks_hold_the_values(low, high):
     assert 2 <= len(marks) <= 8 or low == high
 
 
-def diagnosed(**changes):
-    plain = {
-        "elbo": -1.0, "elbo_error": 0.1, "converged": True, "n_iter": 10, "pareto_k": 0.2, "effective_size": 90.0,
-        "n_sets": 100, "expected_size": 3.0, "prior_expected_size": 3.0, "slab_precision": 1.0, "overlooked": 0.0,
-    }  # fmt: skip
-    return Diagnostics(**{**plain, **changes})
+COMMON = {
+    "converged": True, "n_iter": 10, "expected_size": 3.0, "prior_expected_size": 3.0, "slab_precision": 1.0,
+    "n_sets": 100,
+}  # fmt: skip
+
+
+def of_chains(**changes):
+    plain = {"largest_error": 0.02, "tol": 0.03, "disagreement": 1.5, "effective_size": 600.0}
+    return Diagnostics(**{**COMMON, **plain, **changes})
+
+
+def of_a_fit(converged=True, **changes):
+    bound = Bound(elbo=-1.0, elbo_error=0.1, pareto_k=0.2, effective_size=90.0, n_sets=100)
+    return Diagnostics(**{**COMMON, "converged": converged, "bound": bound._replace(**changes)})
 
 
 @pytest.mark.parametrize(
-    ("changes", "question", "grade"),
+    ("diagnostics", "question", "grade"),
     [
-        ({}, "settle", "good"),
-        ({"converged": False}, "settle", "poor"),
-        ({"pareto_k": 0.6}, "exact", "fair"),
-        ({"pareto_k": 0.9}, "exact", "poor"),
-        ({"pareto_k": np.inf}, "exact", "poor"),
-        ({"overlooked": 5.0}, "stand in", "poor"),
+        (of_chains(), "those of the data", "good"),
+        (of_chains(converged=False, largest_error=0.08), "those of the data", "poor"),
+        (of_a_fit(), "settle", "good"),
+        (of_a_fit(converged=False), "settle", "poor"),
+        (of_a_fit(pareto_k=0.6), "exact", "fair"),
+        (of_a_fit(pareto_k=0.9), "exact", "poor"),
+        (of_a_fit(pareto_k=np.inf), "exact", "poor"),
+        (of_a_fit(overlooked=5.0), "stand in", "poor"),
     ],
 )
-def test_verdicts(model, changes, question, grade):
-    (found,) = [v for v in trust.verdicts(model, diagnosed(**changes)) if question in v.question]
+def test_verdicts(model, diagnostics, question, grade):
+    (found,) = [v for v in trust.verdicts(model, diagnostics) if question in v.question]
     assert found.grade == grade
     warned = trust.warnings_of(model, [found])
     assert (found.answer in warned) == (grade == "poor")
 
 
-def test_without_a_feature_is_conditioning(model):
-    expected = model.posterior_.condition(exclude=[4]).inclusion_prob()
-    np.testing.assert_array_equal(without(model.posterior_, 4), expected)
+def test_verdicts_name_the_error():
+    answer = trust._known(of_chains()).answer
+    assert "±0.04 for the least certain, two Monte Carlo errors" in answer
+    answer = trust._known(of_chains(converged=False, largest_error=0.08)).answer
+    assert "±0.16" in answer
+    assert "10 laps" in answer
+
+
+def test_without_a_certain_feature_chains_of_their_own_are_asked(model):
+    posterior = model.posterior_
+    unit = int(np.argmax(posterior.inclusion_prob()))
+    assert sum(unit not in S for S in posterior.sets) < ENOUGH
+    found, within = without(posterior, unit)
+    np.testing.assert_array_equal(found, posterior.condition(exclude=[unit]).inclusion_prob())
+    assert found[unit] == 0
+    assert within is None
+
+
+def test_chains_that_stopped_early_say_how_uncertain_they_are(data, fitted_as):
+    posterior = fitted_as(*data, max_iter=2, tol=0.001).posterior_
+    unit = int(np.argmax(posterior.inclusion_prob()))
+    found, within = without(posterior, unit)  # without a warning: the page says it
+    with pytest.warns(ConvergenceWarning):
+        conditioned = posterior.condition(exclude=[unit])
+    np.testing.assert_array_equal(found, conditioned.inclusion_prob())
+    assert within == 2 * conditioned.inclusion_errors().max() > 0.002
+
+
+def test_without_an_uncertain_feature_the_sets_that_lack_it_are_asked(data, fitted_as):
+    posterior = fitted_as(*data, tol=0.002, max_iter=400).posterior_
+    p = posterior.inclusion_prob()
+    unit = int(np.argmin(np.abs(p - 0.2)))
+    assert 0.1 < p[unit] < 0.9
+    held = [S for S in posterior.sets if unit not in S]
+    assert len(held) >= ENOUGH
+    found, within = without(posterior, unit)
+    assert within is None
+    shares = np.bincount(np.concatenate(held), minlength=len(p)) / len(held)
+    np.testing.assert_allclose(found, shares, atol=1e-12)
+    conditioned = posterior.condition(exclude=[unit])
+    error = np.hypot(conditioned.inclusion_errors(), np.sqrt(0.25 / ENOUGH))  # of both
+    assert (np.abs(found - conditioned.inclusion_prob()) < 4 * error).all()

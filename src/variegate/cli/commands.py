@@ -13,6 +13,7 @@ from .options import (
     POSITIVE,
     SHARE,
     Number,
+    Whole,
     check_compare,
     check_select,
     config_option,
@@ -39,12 +40,12 @@ Examples:
 @similarity_options
 @click.option("--screen", type=POSITIVE, metavar="N", help="First keep the N columns most related to the outcome.")
 @click.option("--size", type=POSITIVE, metavar="K", help="Select the best set of K features. Default: of any size.")
-@click.option("--expected-size", type=Number(min=0, min_open=True), help="Prior mean size. Default: learned.")
+@click.option("--expected-size", type=Number(min=0, min_open=True), help="Prior mean size. Default: averaged over.")
 @click.option("--always-include", type=NAMES, metavar="A,B", help="Columns in every set (age, batch), not counted.")
 @click.option("--compare", type=NAMES, metavar="M,M", help="Methods to compare accuracy with, such as lasso,omp.")
 @click.option("--repeats", type=POSITIVE, default=5, show_default=True, help="Splits of that comparison.")
 @click.option("--alternatives", type=POSITIVE, default=5, show_default=True, help="How many alternative sets to list.")
-@click.option("--max-iter", type=POSITIVE, help="Iterations of the fit, if it has not settled.")
+@click.option("--max-iter", type=Whole(min=1), help="Laps of the chains, at most; about 1,000 steps each.")
 @click.option("--out", type=click.Path(file_okay=False), default="variegate-out", show_default=True, metavar="DIR")
 @click.option("--overwrite", is_flag=True, help="Replace the results of an earlier run in DIR.")
 @run_options

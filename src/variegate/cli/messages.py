@@ -84,6 +84,7 @@ _WORDS = {
     "predict() averages": "`variegate predict` averages",
     "inclusion_probabilities_": "the probabilities in selection.csv",
     "Give a size": "Give --size",
+    " or a larger error (tol)": "",
     "; see .failures": "",
     "; see .selections": "",
 }

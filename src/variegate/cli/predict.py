@@ -159,6 +159,6 @@ def _aligned(model: Any, table: Table, header: tuple[str, ...]) -> pd.DataFrame:
 def _used(model: Any) -> NDArray[np.bool_]:
     """Columns (M,) that are in some set that predictions are averaged over."""
     used = np.zeros(model.n_features_in_, dtype=bool)
-    for S in model._predicting_sets():
+    for S, _, _ in model._components():
         used |= model._candidates.mask(S)
     return used

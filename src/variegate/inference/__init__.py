@@ -2,7 +2,6 @@
 
 from .chain.sample import ChainSettings, Hyperparameters, Sample, sample
 from .fit import Fit, Settings, fit
-from .gibbs import PosteriorSample, sample_posterior
 from .progress import ConvergenceWarning, Progress
 from .target import Target
 
@@ -11,12 +10,10 @@ __all__ = [
     "ConvergenceWarning",
     "Fit",
     "Hyperparameters",
-    "PosteriorSample",
     "Progress",
     "Sample",
     "Settings",
     "Target",
     "fit",
     "sample",
-    "sample_posterior",
 ]

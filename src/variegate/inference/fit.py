@@ -261,7 +261,7 @@ class _Search:
         # where features are few stage B is cheap, and every start worth trying
         cheap = self._few and not self.target.sets_are_dear
         margin = HOPELESS if cheap else 0.0
-        starts = later_starts(self.target, self.mode, others, self.rng)
+        starts = later_starts(self.target, others, self.rng)
         for theta in list(starts) if self._few else starts:  # of few features all are tried
             reached.append(self._fixed_point(theta, to_beat=level(self.points[-1]) - margin))
             self.points.append(max(reached, key=level))

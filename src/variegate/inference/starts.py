@@ -6,12 +6,9 @@ import numpy as np
 
 from ..dpp.sets import IntArray
 from . import local_search
-from .exchange import exchange
-from .gibbs import sample_posterior
+from .chain.sample import quick_sets
 from .statistics import LIMIT, log_ratio
 from .target import Float64Array, Target
-
-EXPLORED = 40  # steps of the exact sampler between starts
 
 
 def flat_start(target: Target) -> Float64Array:
@@ -47,7 +44,7 @@ def _exchanged(target: Target, S: IntArray) -> Float64Array:
 
     Flips would compare sets with one feature more and one less, which do not exist.
     """
-    gains = target.exchanges(S) - target.log_joint(S)
+    gains = target.exchanges(S, quick=False) - target.log_joint(S)
     if target.family_has_volume:
         with np.errstate(invalid="ignore"):  # a copy of a member: neither q nor the target has a use for it
             gains = np.nan_to_num(gains - target.volume.exchange_gains(S), nan=-LIMIT)
@@ -77,19 +74,10 @@ def best_set(target: Target, start: IntArray | None = None) -> IntArray:
     return local_search.polish(target, local_search.grow(target, target.size, start), keep_size=fixed, thorough=fixed)
 
 
-def later_starts(target: Target, best: IntArray, n: int, rng: np.random.Generator) -> Iterator[Float64Array]:
-    """Yield n starts: sets that an exact chain visits from the best one; the last start is flat."""
-    S = best
-    for _ in range(n - 1):
-        S = _explore(target, S, rng)
-        yield start_at(target, S)
+def later_starts(target: Target, n: int, rng: np.random.Generator) -> Iterator[Float64Array]:
+    """Yield up to n starts: at sets of exact chains, where the likelihood allows them, and a flat one last."""
+    if n > 1:
+        for S in quick_sets(target, n - 1, rng):
+            yield start_at(target, S)
     if n > 0:
         yield flat_start(target)
-
-
-def _explore(target: Target, S: IntArray, rng: np.random.Generator) -> IntArray:
-    if target.size is None:
-        return sample_posterior(target, 1, rng, burn_in=EXPLORED, start=S).sets[0]
-    for _ in range(EXPLORED):
-        S = exchange(target, [S], rng)[0]
-    return S

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -265,17 +265,23 @@ class Target:
         self._remember(found)
         return Batch(membership(sets, self.n_features), *(np.array(part) for part in zip(*here, strict=True)))
 
-    def exchanges(self, S: IntArray) -> Float64Array:
+    def exchanges(self, S: IntArray, *, quick: bool = True) -> Float64Array:
         """Log p(y, S∖j ∪ m) for each member j and every m outside S (|S|, M), as the gains say.
 
-        One factor of S does for all where the likelihood knows how, else the flip gains of every S∖j.
+        One factor of S does for all where the likelihood knows how, else the flip gains of every S∖j. Where gains are
+        approximate the factor is the rougher of the two: `quick` allows it all the same.
         """
-        if not isinstance(self.likelihood, ExchangeLikelihood) or not self._independent(S):
+        known = isinstance(self.likelihood, ExchangeLikelihood) and (quick or self.exact_gains)
+        if not known or not self._independent(S):
             rests = [np.delete(S, j) for j in range(len(S))]
             gains = self.log_odds(self.evaluate(rests))  # first: it knows the evidence of the rests too
             return np.asarray(gains + np.array([[self.log_joint(rest)] for rest in rests]))
         theta = self.prior.theta
-        found = self.log_joint(S) + self.likelihood.exchange_gains(S) + (theta - theta[S][:, None])
+        found = (
+            self.log_joint(S)
+            + cast(ExchangeLikelihood, self.likelihood).exchange_gains(S)
+            + (theta - theta[S][:, None])
+        )
         return found + self.volume.exchange_gains(S) if self.prior_has_volume else found
 
     def _independent(self, S: IntArray) -> bool:

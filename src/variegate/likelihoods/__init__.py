@@ -6,9 +6,10 @@ from .gaussian import Gaussian
 from .grouped import Grouped
 from .logistic import Logistic
 from .protocol import (
+    AugmentedLikelihood,
     Coefficients,
-    ConditionallyGaussian,
     ExchangeLikelihood,
+    ExpandedLikelihood,
     FlipGains,
     FlipLikelihood,
     FloatArray,
@@ -18,13 +19,15 @@ from .protocol import (
     Predictive,
     PredictiveLikelihood,
     QuadraticForm,
+    QuadraticLikelihood,
 )
 
 __all__ = [
+    "AugmentedLikelihood",
     "Coefficients",
-    "ConditionallyGaussian",
     "CustomLikelihood",
     "ExchangeLikelihood",
+    "ExpandedLikelihood",
     "FlipGains",
     "FlipLikelihood",
     "FloatArray",
@@ -37,5 +40,6 @@ __all__ = [
     "Predictive",
     "PredictiveLikelihood",
     "QuadraticForm",
+    "QuadraticLikelihood",
     "SumLikelihood",
 ]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 from polyagamma import random_polyagamma  # type: ignore[import-untyped]
-from scipy.special import log_ndtr, ndtri_exp
+from scipy.special import expit, log_ndtr, ndtri_exp
 
 from .flips import factorise
 from .protocol import FloatArray, IntArray
@@ -38,16 +38,24 @@ def draw(
 ) -> Auxiliary:
     """Auxiliary variables given the linear predictor (N,)."""
     if probit:
-        if (weights != np.rint(weights)).any():
-            raise ValueError(
-                "The exact chain of a probit model needs whole numbers as sample_weight, copies of each row. "
-                'Round them, use link="logit", or fit the model by a variational solver.'
-            )
         return Auxiliary(weights, signs * _truncated_sums(signs * predictor, weights.astype(np.int64), rng))
     counted = weights > 0
     precision = np.zeros_like(predictor)
     precision[counted] = random_polyagamma(weights[counted], predictor[counted], random_state=rng)
     return Auxiliary(precision, 0.5 * weights * signs)
+
+
+def expansion(predictor: FloatArray, signs: FloatArray, weights: FloatArray, probit: bool) -> Auxiliary:
+    """The terms w_i log p(y_i | η_i) to second order around the linear predictor (N,)."""
+    t = signs * predictor
+    if probit:
+        slope = np.exp(-0.5 * t * t - 0.5 * np.log(2 * np.pi) - log_ndtr(t))
+        curvature = slope * (slope + t)
+    else:
+        slope = expit(-t)
+        curvature = slope * (1.0 - slope)
+    precision = weights * curvature
+    return Auxiliary(precision, weights * signs * slope + precision * predictor)
 
 
 def _truncated_sums(mean: FloatArray, copies: IntArray, rng: np.random.Generator) -> FloatArray:

@@ -6,7 +6,16 @@ from typing import Any, Self, cast
 import numpy as np
 from joblib import Parallel, delayed
 
-from .protocol import ConditionallyGaussian, FlipGains, FlipLikelihood, FloatArray, IntArray, QuadraticForm, roughly
+from .protocol import (
+    AugmentedLikelihood,
+    ExpandedLikelihood,
+    FlipGains,
+    FlipLikelihood,
+    FloatArray,
+    IntArray,
+    QuadraticForm,
+    roughly,
+)
 
 
 class SumLikelihood:
@@ -72,8 +81,13 @@ class SumLikelihood:
         return np.sum(values, axis=0), np.sum(gains, axis=0)
 
     @property
-    def _conditional(self) -> tuple[ConditionallyGaussian, ...]:
-        return cast(tuple[ConditionallyGaussian, ...], self.parts)
+    def _conditional(self) -> tuple[AugmentedLikelihood, ...]:
+        return cast(tuple[AugmentedLikelihood, ...], self.parts)
+
+    @property
+    def can_augment(self) -> bool:
+        """Whether all parts have one."""
+        return all(part.can_augment for part in self._conditional)
 
     @property
     def widths(self) -> IntArray:
@@ -89,6 +103,10 @@ class SumLikelihood:
         """Auxiliary variables of each part."""
         old = [None] * len(self.parts) if auxiliary is None else auxiliary
         return [part.draw_auxiliary(S, c, a, rng) for part, a in zip(self._conditional, old, strict=True)]
+
+    def expand(self, sets: Sequence[IntArray], c: float) -> list[Any]:
+        """Expansions of the parts."""
+        return [cast(ExpandedLikelihood, part).expand(sets, c) for part in self.parts]
 
     def columns_of(self, features: IntArray) -> FloatArray:
         """Standardised columns (C, N), which the parts share."""

@@ -124,6 +124,11 @@ class Gaussian:
         return np.asarray(-0.5 * changed.log_det - self._shape * np.log(after / b))
 
     @property
+    def can_augment(self) -> bool:
+        """There are no auxiliary variables."""
+        return True
+
+    @property
     def widths(self) -> IntArray:
         """One column for each feature (M,)."""
         return np.ones(self.n_features, dtype=np.int64)

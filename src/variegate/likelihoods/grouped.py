@@ -101,6 +101,11 @@ class Grouped:
         return self.log_evidence(np.sort(np.append(S, g))) - value
 
     @property
+    def can_augment(self) -> bool:
+        """Whether the columns' likelihood has one."""
+        return bool(self.likelihood.can_augment)
+
+    @property
     def widths(self) -> IntArray:
         """Number of columns of each unit."""
         return np.array([len(columns) for columns in self._units], dtype=np.int64)
@@ -113,6 +118,10 @@ class Grouped:
     def draw_auxiliary(self, S: IntArray, c: float, auxiliary: Any, rng: np.random.Generator) -> Any:
         """Auxiliary variables of the columns' likelihood."""
         return self.likelihood.draw_auxiliary(self._in_order(S), c, auxiliary, rng)
+
+    def expand(self, sets: Sequence[IntArray], c: float) -> Any:
+        """Expansion of the columns' likelihood."""
+        return self.likelihood.expand([self._in_order(S) for S in sets], c)
 
     def columns_of(self, features: IntArray) -> FloatArray:
         """Standardised columns (C, N), unit by unit."""

@@ -130,6 +130,12 @@ class Logistic:
         return np.asarray(0.5 * (changed.explained - changed.log_det)[: len(S)])
 
     @property
+    def can_augment(self) -> bool:
+        """Logit: yes. Probit: truncated normals are drawn for whole copies of a row."""
+        weights = self._copies * self._power
+        return self.link == "logit" or bool((weights == np.rint(weights)).all())
+
+    @property
     def widths(self) -> IntArray:
         """One column for each feature (M,)."""
         return np.ones(self.n_features, dtype=np.int64)
@@ -151,6 +157,14 @@ class Logistic:
         else:
             predictor = augmentation.draw_coefficients(Zt, prior, auxiliary, rng) @ Zt
         return augmentation.draw(predictor, self._signs, self._copies * self._power, self.link == "probit", rng)
+
+    def expand(self, sets: Sequence[IntArray], c: float) -> augmentation.Auxiliary:
+        """The log-likelihood to second order at the mean of the sets' linear predictors."""
+        twin = self.with_slab_precision(c)
+        means = [twin._answer(S).mean() @ np.vstack([self._columns.rows(S), self._fixed]) for S in sets]
+        return augmentation.expansion(
+            np.mean(means, axis=0), self._signs, self._copies * self._power, self.link == "probit"
+        )
 
     def columns_of(self, features: IntArray) -> FloatArray:
         """Standardised columns (C, N)."""

@@ -155,13 +155,11 @@ class QuadraticForm(NamedTuple):
 
 
 @runtime_checkable
-class ConditionallyGaussian(FlipLikelihood, Protocol):
-    """A likelihood that is a quadratic form given auxiliary variables: what the exact chain asks for.
-
-    Gaussian likelihoods need no auxiliary variables: theirs are None.
+class QuadraticLikelihood(FlipLikelihood, Protocol):
+    """A likelihood that is, or is close to, a quadratic form given something else, `auxiliary`.
 
     >>> from variegate.likelihoods import CustomLikelihood
-    >>> isinstance(CustomLikelihood(lambda S: 0.0, n_features=3), ConditionallyGaussian)
+    >>> isinstance(CustomLikelihood(lambda S: 0.0, n_features=3), QuadraticLikelihood)
     False
     """
 
@@ -175,10 +173,6 @@ class ConditionallyGaussian(FlipLikelihood, Protocol):
         """Variance of the noise, in units of the slab's: what a share of explained variance refers to."""
         ...
 
-    def draw_auxiliary(self, S: IntArray, c: float, auxiliary: Any, rng: np.random.Generator) -> Any:
-        """New auxiliary variables given the set and the slab precision; `auxiliary` is None at the start."""
-        ...
-
     def columns_of(self, features: IntArray) -> FloatArray:
         """Z: the standardised columns of some features (C, N), one feature after another."""
         ...
@@ -189,6 +183,39 @@ class ConditionallyGaussian(FlipLikelihood, Protocol):
 
     def gram_rows(self, S: IntArray, auxiliary: Any) -> list[tuple[FloatArray, QuadraticForm]]:
         """For each outcome the columns of S against those of all features, and a form over all of them."""
+        ...
+
+
+@runtime_checkable
+class AugmentedLikelihood(QuadraticLikelihood, Protocol):
+    """Exactly a quadratic form given auxiliary variables, which can be drawn; Gaussian ones need none (None).
+
+    >>> from variegate.likelihoods import Gaussian
+    >>> isinstance(Gaussian(np.eye(3), np.arange(3.0)), AugmentedLikelihood)
+    True
+    """
+
+    @property
+    def can_augment(self) -> bool:
+        """Whether the variables can be drawn for these data."""
+        ...
+
+    def draw_auxiliary(self, S: IntArray, c: float, auxiliary: Any, rng: np.random.Generator) -> Any:
+        """New auxiliary variables given the set and the slab precision; `auxiliary` is None at the start."""
+        ...
+
+
+@runtime_checkable
+class ExpandedLikelihood(QuadraticLikelihood, Protocol):
+    """Close to a quadratic form around the posterior; moves on the form are accepted by the evidence.
+
+    >>> from variegate.likelihoods import Gaussian
+    >>> isinstance(Gaussian(np.eye(3), np.arange(3.0)), ExpandedLikelihood)
+    False
+    """
+
+    def expand(self, sets: Sequence[IntArray], c: float) -> Any:
+        """The form's `auxiliary`: an expansion at the linear predictor, averaged over sets of the posterior."""
         ...
 
 

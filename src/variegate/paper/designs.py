@@ -102,7 +102,7 @@ def modes(settings: Any, samples: float, rng: np.random.Generator) -> Rows:
     rows = {}
     for name in settings.posteriors:
         prior, posterior = PAIRS[name]
-        model = DiverseRegressor(prior=prior, posterior=posterior, random_state=rng).fit(X, y)
+        model = DiverseRegressor(prior=prior, posterior=posterior, solver="rao_blackwell", random_state=rng).fit(X, y)
         post = model.posterior_
         found = posterior_modes(post.target)
         listed = {frozenset(a.positions.tolist()) for a in post.alternatives(len(found), different=REPLACED)}

@@ -11,7 +11,7 @@ OURS = "Bernoulli-DPP"
 
 # Algorithm 1, as printed for Bernoulli-DPP, forgets the base measure and so converges to the fit with a DPP prior. The
 # strict one is the best DPP approximation of the spike-and-slab posterior. "variegate" is what our estimators do: the
-# printed one, its set then exchanged on the target itself.
+# best set of the exact posterior.
 METHODS: dict[str, Any] = {
     OURS: Variational("dpp", "dpp"),
     "strict": Variational("bernoulli", "dpp"),

@@ -1,5 +1,6 @@
 """What the page says about the selection: values for the template, no HTML."""
 
+import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..dpp.sets import IntArray
 from ..estimators.side_information import similarity_features
+from ..inference import ConvergenceWarning, Sample
 from ..inference.local_search import swaps
 from ..tables import alternatives_table, selection_table
 
@@ -58,6 +60,14 @@ class Stand(NamedTuple):
     probability: float
     relatives: list[Relative]
     replacement: Replacement | None
+    within: float | None = None  # two errors of the probabilities without it, where chains stopped early
+
+
+class Without(NamedTuple):
+    """Inclusion probabilities if a unit is left out."""
+
+    probability: FloatArray  # (U,) NaN where nothing is possible without it
+    within: float | None = None  # two errors of the least certain one, where that is more than was asked for
 
 
 def unit_similarity(model: Any) -> FloatArray:
@@ -107,10 +117,10 @@ def stands(model: Any, similarity: FloatArray) -> list[Stand]:
     for unit in chosen[np.argsort(-probability[chosen], kind="stable")][:EXPLAINED]:
         alike = np.abs(similarity @ similarity[unit])
         alike[unit] = 0.0
-        instead = without(posterior, unit)
+        instead, within = without(posterior, unit)
         near = [i for i in np.argsort(-alike, kind="stable")[:RELATIVES] if alike[i] > FAINT]
         relatives = [Relative(str(names[i]), *map(float, (alike[i], probability[i], instead[i]))) for i in near]
-        found.append(Stand(str(names[unit]), float(probability[unit]), relatives, replaced.get(int(unit))))
+        found.append(Stand(str(names[unit]), float(probability[unit]), relatives, replaced.get(int(unit)), within))
     return found
 
 
@@ -127,21 +137,26 @@ def replacements(posterior: Any, chosen: IntArray) -> dict[int, Replacement]:
     return found
 
 
-def without(posterior: Any, unit: int) -> FloatArray:
-    """Inclusion probabilities if a unit is left out; NaN where nothing is possible without it, or little is known.
+def without(posterior: Any, unit: int) -> Without:
+    """Inclusion probabilities if a unit is left out.
 
-    From the sampled sets without it where there are enough of them, else from chains of their own.
+    From the sampled sets without it where there are enough of them, else from chains of their own. The page says
+    itself where these stop early.
     """
     held = [(S, w) for S, w in zip(posterior.sets, posterior.weights, strict=True) if unit not in S]
     if len(held) >= ENOUGH:
         found = np.zeros(posterior.n_features)
         for S, w in held:
             found[S] += w
-        return np.asarray(found / sum(w for _, w in held))
+        return Without(np.asarray(found / sum(w for _, w in held)))
     try:
-        return np.asarray(posterior.condition(exclude=[int(unit)]).inclusion_prob())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            given = posterior.condition(exclude=[int(unit)])
     except ValueError:  # a fixed size that the others cannot fill
-        return np.full(posterior.n_features, np.nan)
+        return Without(np.full(posterior.n_features, np.nan))
+    stopped = isinstance(given.fit, Sample) and not given.fit.converged
+    return Without(np.asarray(given.inclusion_prob()), 2 * float(given.inclusion_errors().max()) if stopped else None)
 
 
 def alternative_rows(model: Any) -> list[dict[str, Any]]:

@@ -157,7 +157,7 @@
     else if (data.fixed) status.textContent = "The best set follows your choice; probabilities are those without conditions.";
     else {
       const others = [...names.keys()].filter((unit) => !given.has(unit));
-      const change = (unit) => now[unit] - model.probability[unit];
+      const change = (unit) => now[unit] - model.own[unit];
       const say = (unit) => `${label(unit, 36)} (${digits(model.probability[unit])} → ${digits(now[unit])})`;
       const up = others.reduce((a, b) => (change(b) > change(a) ? b : a), others[0]);
       const down = others.reduce((a, b) => (change(b) < change(a) ? b : a), others[0]);
@@ -166,7 +166,7 @@
       if (up !== undefined && change(up) > 0.001) parts.push(`Rises most: ${say(up)}.`);
       if (down !== undefined && change(down) < -0.001) parts.push(`Falls most: ${say(down)}.`);
       const rare = [...given].filter(([unit, how]) => (how === "in" ? model.probability[unit] : 1 - model.probability[unit]) < UNUSUAL);
-      if (rare.length) parts.push(`Sets ${rare[0][1] === "in" ? "with" : "without"} ${label(rare[0][0], 36)} are rare under the fit, which was made for the likely ones: stand-ins may be more probable than it says here.`);
+      if (rare.length) parts.push(`Sets ${rare[0][1] === "in" ? "with" : "without"} ${label(rare[0][0], 36)} are rare, and q knows little about them: stand-ins may be far more probable than it says here.${rare[0][1] === "out" && part("stands") ? " “What each one stands for”, above, has the answer of the data for a chosen one." : ""}`);
       if (others.every((unit) => Math.abs(change(unit)) <= 0.001)) parts.push("All others stay as they were.");
       status.textContent = parts.join(" ");
     }
@@ -176,7 +176,7 @@
     const units = [...names.keys()].filter((unit) => !given.has(unit));
     const how = part("order").value;
     if (how === "name") return units.sort((a, b) => names[a].localeCompare(names[b]) || a - b);
-    const key = how === "now" ? (u) => now[u] : (u) => Math.abs(now[u] - model.probability[u]);
+    const key = how === "now" ? (u) => now[u] : (u) => Math.abs(now[u] - (given.size ? model.own[u] : model.probability[u]));
     return units.sort((a, b) => key(b) - key(a) || model.probability[b] - model.probability[a] || a - b);
   }
 
@@ -332,12 +332,12 @@
   });
 
   function checkAgainstPython() {
-    // the page and Python start from the same distribution; if rounding has cost the page too much, it says so
+    // the page and Python have the same q; if rounding has cost the page too much, it says so
     if (model.kind !== "dpp" || data.fixed) return;
     const here = variegate.condition(model, [], []);
-    const off = here.reduce((most, p, i) => Math.max(most, Math.abs(p - model.probability[i])), 0);
+    const off = here.reduce((most, p, i) => Math.max(most, Math.abs(p - model.own[i])), 0);
     part("rounded").hidden = off < 5e-5;
-    part("rounded").textContent = `Features of this model are so alike, or so strongly demanded, that the rounded numbers in this page are off by up to ${off.toPrecision(1)}. For exact answers ask Python: model.posterior_.condition(…).`;
+    part("rounded").textContent = `Features of this model are so alike, or so strongly demanded, that the rounded numbers in this page are off by up to ${off.toPrecision(1)}. Python has no such rounding: model.posterior_.condition(…).`;
   }
 
   checkAgainstPython();

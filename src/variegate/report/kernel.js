@@ -1,5 +1,5 @@
 "use strict";
-// The fitted distribution over sets, inside the page: conditional inclusion probabilities and best sets.
+// The distribution q over sets, inside the page: conditional inclusion probabilities and best sets.
 //
 // The page holds unit rows u_i and lengths of a factor F with K0 = FFᵀ, the marginal kernel of a calmer twin q0 of q:
 // features that the data demand strongly ("raised") have had their weight lowered, so that no eigenvalue of K0 is
@@ -11,7 +11,7 @@
 //   P(i) = K1_ii + |C⁻¹ K1_Xi|²,   CCᵀ = I − K1_XX
 //   P(j) = (1 + t_j) (1 − |row j of Q_L|² + |C⁻¹ V_X (row j of Q_L)ᵀ|²)      for raised j
 //
-// report/kernel.py says where the numbers come from; the tests hold them against posterior.condition.
+// report/kernel.py says where the numbers come from; the tests hold them against q.condition in Python.
 
 const variegate = (() => {
   const COPY = 1e-3; // an included row that sticks out less than this is a copy of those before it
@@ -53,7 +53,8 @@ const variegate = (() => {
     const model = {
       kind: data.kind,
       M: data.names.length,
-      probability: doubles(data.probability),
+      probability: doubles(data.probability), // of the posterior
+      own: doubles(data.own), // of q without conditions
       logDiagonal: doubles(data.log_diagonal),
       work: 0, // multiplications so far: what a test can count, where a clock would lie
     };

@@ -1,4 +1,4 @@
-"""The posterior as the page's explorer needs it: a factor of a calm marginal kernel, rounded to 24 bits.
+"""The distribution q as the page's explorer needs it: a factor of a calm marginal kernel, rounded to 24 bits.
 
 The page computes conditional probabilities from a factor of the marginal kernel K = FFᵀ. Where the data demand a
 feature, K_mm is 1 − ε, and what would happen without it is a ratio of numbers of the size of ε, which rounding wipes

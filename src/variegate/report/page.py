@@ -15,12 +15,14 @@ from markupsafe import Markup
 from .. import __version__
 from ..diagnostics import Bound, Diagnostics
 from ..dpp import LowRankDPP
+from ..inference import Sample
 from . import charts, content, names, trust
 from .kernel import as_text, embedded_kernel, kept_candidates
 from .similarity_map import similarity_map
 
 SCRIPTS = ("kernel.js", "explorer.js")
 OURS = "variegate"
+SAME = 0.005  # probabilities of q and of the posterior that differ by less are the same to a reader
 
 
 def rendered(model: Any, about: Mapping[str, Any], comparison: pd.DataFrame | None) -> str:
@@ -56,10 +58,18 @@ def explorer_data(model: Any, probability: Any, kept: Any) -> dict[str, Any]:
         "names": [str(posterior.names[i]) for i in kept],
         "positions": kept.tolist(),
         "probability": as_text(probability[kept]),
+        "own": as_text(_own_probability(posterior)[kept]),
         "expected_elsewhere": float(np.delete(probability, kept).sum()),
         "fixed": posterior.target.size,
         **embedded_kernel(posterior.q, kept),
     }
+
+
+def _own_probability(posterior: Any) -> Any:
+    """Inclusion probabilities of q (M,): those of the posterior up to what q can express and the matching left."""
+    if posterior.target.size is not None:
+        return posterior.inclusion_prob()  # fixed sizes are not conditioned in the page
+    return posterior.q.inclusion_prob()
 
 
 def escaped_json(value: Any) -> str:
@@ -111,6 +121,7 @@ def _selection(model: Any) -> dict[str, Any]:
     parts = [(role, [pair for pair in pairs if pair[0].role == role]) for role in roles]
     several = len(getattr(model, "classes_", ())) > 2
     units = content.chosen_units(model)
+    within = 2 * float(model.posterior_.inclusion_errors().max())  # NaN: not known
     what = f"the log-odds of “{names.shortened(model.classes_[1])}”" if hasattr(model, "classes_") else "the outcome"
     return {
         "selection": [part for part in parts if part[1]],
@@ -121,12 +132,16 @@ def _selection(model: Any) -> dict[str, Any]:
         "several_classes": several,
         "effect_of": "the log-odds of the class named" if several else what,
         "thing": _thing(model),
+        "within": within if within > 0 else None,
     }
 
 
 def _explorer_words(model: Any, kept: Any, probability: Any) -> dict[str, Any]:
     posterior, chosen = model.posterior_, content.chosen_units(model)
+    off = float(np.abs(_own_probability(posterior) - probability).max(initial=0.0))
     return {
+        "exact": isinstance(posterior.fit, Sample),
+        "q_off": off if off > SAME else None,
         "n_candidates": len(probability),
         "n_units": len(probability),
         "n_kept": len(kept),
@@ -163,7 +178,7 @@ def _trust(model: Any, about: Mapping[str, Any]) -> dict[str, Any]:
             ("Expected size, prior", f"{found.prior_expected_size:.1f}"),
             ("Expected size, posterior", f"{found.expected_size:.1f}"),
             ("Slab precision", slab),
-            ("Prior, posterior", f"{model.prior}, {model.posterior}"),
+            ("Prior, family of q", f"{model.prior}, {model.posterior}"),
         ],
     }
 

@@ -6,7 +6,7 @@ of the noise, R² = (s/c) / (s/c + v), uniform. Sizes have p(s) ∝ 1/s².
 """
 
 import numpy as np
-from scipy.special import log_expit
+from scipy.special import log_expit, logit
 
 from ...dpp.poisson_binomial import shift_for_size
 from ..target import Target
@@ -15,7 +15,8 @@ from .kernel import Grid
 SIZE_STEP, SLAB_STEP = 0.25, 0.5  # in logs
 SMALLEST_SIZE = 0.1
 LARGEST_SHARE = 0.5  # of the features that fit in a set together, for the prior's expected size
-# spectra need c near 10⁻⁵ (R² of 1 − 10⁻⁷); noise as much as it likes
+# Shares of the variance that features may explain. Spectra need c near 10⁻⁵: with an R² of 0.98 at most, predictions
+# of tecator score .929 instead of .965.
 EXPLAINED = (1e-4, 1 - 1e-7)
 
 
@@ -28,14 +29,15 @@ def hyperparameter_grid(target: Target, noise_variance: float, *, average_size: 
         log_size = np.log([np.sum(1.0 / (1.0 + np.exp(-np.clip(log_lambda + t, -700, 700)))) for t in log_kappa])
     else:
         log_size = np.log([float(target.size)])
-    log_c = _log_slab(log_size, noise_variance) if average_slab else np.log([target.likelihood.slab_precision])  # type: ignore[attr-defined]
+    given = np.log([getattr(target.likelihood, "slab_precision", 1.0)])
+    log_c = _log_slab(log_size, noise_variance) if average_slab else given
     log_prior = np.zeros((len(log_kappa), len(log_c)))
     if len(log_kappa) > 1:
         log_prior -= log_size[:, None]  # 1/s² on a grid that is even in log s
     if len(log_c) > 1:
         x = log_c - log_size[:, None] + np.log(noise_variance)  # −logit R²
-        log_prior += log_expit(x) + log_expit(-x)
-        log_prior -= np.logaddexp.reduce(log_expit(x) + log_expit(-x), axis=1)[:, None]
+        density = log_expit(x) + log_expit(-x)
+        log_prior += density - np.logaddexp.reduce(density, axis=1)[:, None]
     return Grid(log_kappa, log_normalizer, log_c, log_prior)
 
 
@@ -47,6 +49,6 @@ def _log_kappa(target: Target, log_lambda: np.ndarray) -> np.ndarray:
 
 
 def _log_slab(log_size: np.ndarray, noise_variance: float) -> np.ndarray:
-    low = log_size[0] - np.log(noise_variance) - np.log(EXPLAINED[1] / (1 - EXPLAINED[1]))
-    high = log_size[-1] - np.log(noise_variance) - np.log(EXPLAINED[0] / (1 - EXPLAINED[0]))
+    low = log_size[0] - np.log(noise_variance) - logit(EXPLAINED[1])
+    high = log_size[-1] - np.log(noise_variance) - logit(EXPLAINED[0])
     return np.asarray(np.arange(low, high + SLAB_STEP, SLAB_STEP))

@@ -371,7 +371,7 @@ def movable_member(movable: npt.NDArray[np.bool_], s: State, number: int) -> int
         m = s.order[i]
         if movable[m]:
             if number == 0:
-                return m
+                return int(m)
             number -= 1
     return -1
 

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...dpp.sets import Float64Array, IntArray
-from ...likelihoods import ConditionallyGaussian
+from ...likelihoods import AugmentedLikelihood, ExpandedLikelihood, QuadraticLikelihood
 from ..target import Target
-from .kernel import Grid, Problem, State, simulate
+from .kernel import Grid, Problem, State, draw_size, log_evidence, simulate
 from .system import DIAGONAL, INFORMATION
 
 NOTHING = np.empty(0, dtype=np.int64)
@@ -22,6 +22,7 @@ class Position(NamedTuple):
     S: IntArray
     auxiliary: Any
     at: tuple[int, int]
+    excess: float | None = None  # log evidence over that of the quadratic form, where that is an approximation
 
 
 class Pace(NamedTuple):
@@ -53,9 +54,31 @@ class Model:
     shared: tuple[Float64Array, npt.NDArray[np.bool_]] | None = None
 
     @property
-    def likelihood(self) -> ConditionallyGaussian:
+    def likelihood(self) -> QuadraticLikelihood:
         """The target's likelihood."""
-        return cast(ConditionallyGaussian, self.target.likelihood)  # which `sample` has checked
+        return cast(QuadraticLikelihood, self.target.likelihood)  # which `sample` has checked
+
+    @cached_property
+    def augments(self) -> bool:
+        """Whether the form is exact given auxiliary variables; else moves on it are accepted by the evidence."""
+        return isinstance(self.target.likelihood, AugmentedLikelihood) and self.target.likelihood.can_augment
+
+    def at_start(self, S: IntArray, rng: np.random.Generator) -> Position:
+        """The first position of a chain."""
+        i = len(self.grid.log_kappa) // 3
+        at = (i, int(np.argmax(self.grid.log_prior[i])))
+        return Position(S, self.refreshed(S, at[1], None, rng) if self.augments else self.expanded([S], at[1]), at)
+
+    def refreshed(self, S: IntArray, j: int, auxiliary: Any, rng: np.random.Generator) -> Any:
+        """New auxiliary variables."""
+        return cast(AugmentedLikelihood, self.likelihood).draw_auxiliary(S, self._slab(j), auxiliary, rng)
+
+    def expanded(self, sets: list[IntArray], j: int) -> Any:
+        """The quadratic form around the posterior, as some of its sets know it."""
+        return cast(ExpandedLikelihood, self.likelihood).expand(sets, self._slab(j))
+
+    def _slab(self, j: int) -> float:
+        return float(np.exp(self.grid.log_c[j]))
 
     @cached_property
     def n_outcomes(self) -> int:
@@ -74,6 +97,10 @@ class Model:
         """Log-odds of the prior (M,) without ν between features; −inf for those that it never lets in."""
         theta = self.target.prior.theta
         return theta + 2 * self.target.volume.log_norms if self.target.prior_has_volume else theta
+
+    def own(self) -> Self:
+        """The same for one chain: evidences that start from those of earlier sets must not depend on other chains."""
+        return self if self.augments else replace(self, target=self.target.roughly(True).roughly(False))
 
     def complete(self) -> Self:
         """The same with all Gram matrices, for chains to share, in which all features are always in scope."""
@@ -137,20 +164,70 @@ class Model:
         self, position: Position, local: "Local", pace: Pace, rng: np.random.Generator
     ) -> tuple[Position, Stretch]:
         """One stretch, in which only features in scope move, and then new auxiliary variables."""
-        problem = self._problem(local, position)
-        state = _state(np.searchsorted(local.features, position.S), len(local.features))
+        return (
+            self._augmented(position, local, pace, rng) if self.augments else self._tried(position, local, pace, rng)
+        )
+
+    def _augmented(
+        self, position: Position, local: "Local", pace: Pace, rng: np.random.Generator
+    ) -> tuple[Position, Stretch]:
+        problem, state = self._problem(local, position), local.state(position.S)
         inclusion, visits = np.zeros(len(local.features)), np.zeros(self.grid.log_prior.shape)
-        plan = (pace.eta, pace.time, pace.rounds, self.target.size is not None)
-        i, j, steps, weight = simulate(problem, state, self.grid, position.at, plan, inclusion, visits, rng)
-        S = np.sort(local.features[state.order[: state.size[0]]])
-        auxiliary = self.likelihood.draw_auxiliary(S, float(np.exp(self.grid.log_c[j])), position.auxiliary, rng)
-        moved = local.movable
-        return Position(S, auxiliary, (i, j)), Stretch(local.features[moved], inclusion[moved], weight, visits, steps)
+        i, j, steps, weight = simulate(
+            problem, state, self.grid, position.at, self._plan(pace), inclusion, visits, rng
+        )  # fmt: skip
+        S, moved = local.members(state), local.movable
+        end = Position(S, self.refreshed(S, j, position.auxiliary, rng), (i, j))
+        return end, Stretch(local.features[moved], inclusion[moved], weight, visits, steps)
+
+    def _tried(
+        self, position: Position, local: "Local", pace: Pace, rng: np.random.Generator
+    ) -> tuple[Position, Stretch]:
+        """A stretch on the form, whose end is accepted or not, and then other hyperparameters.
+
+        Only the stretch is on the form: with new hyperparameters in it, the moves there and back would not be alike.
+        The path was the form's; its end is the posterior's, and that is what counts.
+        """
+        problem, state, (i, j) = self._problem(local, position), local.state(position.S), position.at
+        here = Grid(self.grid.log_kappa[i : i + 1], np.zeros(1), self.grid.log_c[j : j + 1], np.zeros((1, 1)))
+        path, unused = np.zeros(len(local.features)), np.zeros((1, 1))
+        _, _, steps, _ = simulate(problem, state, here, (0, 0), self._plan(pace), path, unused, rng)
+        if position.excess is None:
+            position = position._replace(excess=self._excess(position, local, problem))
+        new = position._replace(S=local.members(state))
+        end = _accepted(position, new, self._excess(new, local, problem), 0.0, rng)
+        if len(self.grid.log_kappa) > 1:
+            end = end._replace(at=(int(draw_size(len(end.S), self.grid, j, rng)), j))
+        end = self._other_slab(end, local, problem, rng)
+        visits = np.zeros(self.grid.log_prior.shape)
+        visits[end.at] = 1.0
+        moved = local.features[local.movable]
+        return end, Stretch(moved, np.isin(moved, end.S).astype(np.float64), 1.0, visits, steps)
+
+    def _other_slab(self, position: Position, local: "Local", problem: Problem, rng: np.random.Generator) -> Position:
+        """A slab precision nearby, accepted by the evidence."""
+        i, j = position.at
+        k = j + int(rng.choice([-2, -1, 1, 2]))
+        if not 0 <= k < len(self.grid.log_c):
+            return position
+        new = position._replace(at=(i, k))
+        state, excess = local.state(position.S), self._excess(new, local, problem)
+        form = log_evidence(problem, state, self._slab(k)) - log_evidence(problem, state, self._slab(j))
+        return _accepted(position, new, excess, form + self.grid.log_prior[i, k] - self.grid.log_prior[i, j], rng)
+
+    def _excess(self, position: Position, local: "Local", problem: Problem) -> float:
+        """Log evidence over that of the form."""
+        c = self._slab(position.at[1])
+        exact = self.likelihood.with_slab_precision(c).log_evidence(position.S)
+        return float(exact - log_evidence(problem, local.state(position.S), c))
+
+    def _plan(self, pace: Pace) -> tuple[float, float, int, bool]:
+        return pace.eta, pace.time, pace.rounds, self.target.size is not None
 
     def _problem(self, local: "Local", position: Position) -> Problem:
         """Write the forms, given the auxiliary variables, into the workspace."""
         forms = self.likelihood.quadratic_forms(local.features, local.columns, position.auxiliary)
-        if position.auxiliary is not None:  # else rows that were learned stay valid
+        if position.auxiliary is not None and self.augments:  # else rows that were learned stay valid
             local.known[: len(forms)] = False
         needed = local.needed(position.S)
         for k, form in enumerate(forms):
@@ -167,7 +244,7 @@ class Model:
             columns=local.columns,
             units=local.units,
             precision=np.stack([form.precision for form in forms]),
-            fixed=np.stack([form.fixed for form in forms]),
+            fixed=_stacked([form.fixed for form in forms]),
             first=local.first,
             tilt=local.tilt,
             noise=np.array([[form.shape, form.rate, form.floor] for form in forms]),
@@ -177,10 +254,7 @@ class Model:
 
 
 class Local(NamedTuple):
-    """n features with C columns, what of them does not depend on the auxiliary variables, and workspace.
-
-    The workspace is large, and the operating system hands out its pages as they are written.
-    """
+    """n features with C columns, what of them does not depend on the auxiliary variables, and workspace."""
 
     features: IntArray  # (n,) sorted
     movable: npt.NDArray[np.bool_]  # (n,)
@@ -193,6 +267,18 @@ class Local(NamedTuple):
     vectors: Float64Array
     tables: Float64Array
 
+    def state(self, S: IntArray) -> State:
+        """The set S as the kernel knows it."""
+        n, members = len(self.features), np.searchsorted(self.features, S)
+        order, place = np.empty(n, dtype=np.int64), np.full(n, -1)
+        order[: len(members)] = members
+        place[members] = np.arange(len(members))
+        return State(order, place, np.array([len(members)]), np.empty(n), np.empty(n))
+
+    def members(self, state: State) -> IntArray:
+        """The set that the kernel came to."""
+        return np.sort(self.features[state.order[: state.size[0]]])
+
     def needed(self, S: IntArray) -> IntArray:
         """Columns of the members of S and of features that have several: rows that a stretch needs from the start."""
         wanted = np.diff(self.first) > 1
@@ -200,11 +286,18 @@ class Local(NamedTuple):
         return np.flatnonzero(np.repeat(wanted, np.diff(self.first)))
 
 
-def _state(members: IntArray, n: int) -> State:
-    order, place = np.empty(n, dtype=np.int64), np.full(n, -1)
-    order[: len(members)] = members
-    place[members] = np.arange(len(members))
-    return State(order, place, np.array([len(members)]), np.empty(n), np.empty(n))
+def _accepted(old: Position, new: Position, excess: float, gain: float, rng: np.random.Generator) -> Position:
+    """The new position with probability e^gain [π(new)/π*(new)] / [π(old)/π*(old)], else the old one."""
+    rise = gain + excess - cast(float, old.excess)
+    return new._replace(excess=excess) if np.log(rng.random()) < rise else old
+
+
+def _stacked(fixed: list[Float64Array]) -> Float64Array:
+    """Arrays (p_k, C) as one (K, p, C), rows of zeros where a part has fewer."""
+    out = np.zeros((len(fixed), max(map(len, fixed)), fixed[0].shape[1]))
+    for row, part in zip(out, fixed, strict=True):
+        row[: len(part)] = part
+    return out
 
 
 def _mask(S: IntArray, n: int) -> npt.NDArray[np.bool_]:

@@ -15,7 +15,7 @@ from .model import Local, Model, Pace, Position
 from .scope import scope_probabilities, survey
 
 FLIPS = 40  # steps between new hyperparameters or auxiliary variables, about
-ROUNDS = 10  # of new hyperparameters in a stretch, where there are no auxiliary variables
+ROUNDS = 2  # of new hyperparameters in a stretch, where there are no auxiliary variables
 LAP = 1000  # steps of a chain in a lap, about
 BURN_IN = 8  # laps of half the length
 FEWEST = 8  # laps after them
@@ -25,8 +25,8 @@ KEPT = 8  # sets of a lap that are kept
 ATTENTION = 0.5
 # Features in scope, and stretches of the same scope. N = 500, M = 2000, seconds until the largest error is 0.03: two
 # classes 3.4 (512 features), 7 (1024), 14 (all); regression 2.2 (512), 2.5 (1024), 2.1 (all), where all mix best.
-SCOPE_AUGMENTED, SCOPE, ALL = 512, 512, 2048
-SAME_SCOPE = 2
+SCOPE_AUGMENTED, SCOPE, ALL = 512, 384, 2048
+SAME_SCOPE_AUGMENTED, SAME_SCOPE = 2, 10
 
 
 class Limits(NamedTuple):
@@ -56,6 +56,7 @@ class Runner:
     model: Model
     position: Position
     rng: np.random.Generator
+    same_scope: int  # stretches
     local: Local | None = None
     score: Float64Array = field(default_factory=lambda: np.empty(0))
 
@@ -85,19 +86,20 @@ class Runner:
             if (t + 1) % max(1, stretches // KEPT) == 0:
                 self.sets.append((self.position.S, self.position.at))
         if scope is not None:
+            self.local = None  # its workspace is large, and the next lap has another scope
             self._survey(pace.time * pace.rounds)
 
     def _look_around(self, scope: Float64Array | None, t: int) -> None:
         if scope is None and self.local is None:
             self.local = self.model.local(self.position.S, np.ones(len(self.inclusion), dtype=bool))
-        elif scope is not None and t % SAME_SCOPE == 0:
+        elif scope is not None and t % self.same_scope == 0:
             self.local = self.model.local(self.position.S, self.rng.random(len(scope)) < scope)
 
     def _survey(self, weight: float) -> None:
         """Count every feature once, so that none depends on its turns in scope alone."""
         found = survey(self.model, self.position)
         self.score = found.score
-        if self.model.target.size is None:
+        if self.model.target.size is None and self.model.augments:
             known = np.isfinite(found.probability) & self.model.free
             self.inclusion[known] += weight * found.probability[known]
             self.weight[known] += weight
@@ -114,14 +116,16 @@ def run_chains(
 
     On Ctrl-C the laps so far are returned; without two of them KeyboardInterrupt goes on its way.
     """
-    M, augmented = model.target.n_features, _first(model, starts[0], rng).auxiliary is not None
-    n = SCOPE_AUGMENTED if augmented else SCOPE if M > ALL else M
+    M, children = model.target.n_features, rng.spawn(len(starts))
+    positions = [model.at_start(S, child) for S, child in zip(starts, children, strict=True)]
+    changing = positions[0].auxiliary is not None
+    n = SCOPE_AUGMENTED if changing else SCOPE if M > ALL else M
     n = max(n, 4 * max(len(S) for S in starts))
-    if n >= M and not augmented:
+    if n >= M and not changing:
         model = model.complete()
-    children = rng.spawn(len(starts))
-    runners = [Runner(model, _first(model, S, child), child) for S, child in zip(starts, children, strict=True)]
-    pace = Pace(ATTENTION / min(n, M), 1.0, 1 if augmented else ROUNDS)
+    same = SAME_SCOPE_AUGMENTED if changing else SAME_SCOPE
+    runners = [Runner(model.own(), p, child, same) for p, child in zip(positions, children, strict=True)]
+    pace = Pace(ATTENTION / min(n, M), 1.0, 1 if changing else ROUNDS)
     stretches = max(1, LAP // (FLIPS * pace.rounds))
     scope, pace = _burn_in(runners, n, pace, max(1, stretches // 2))
     batches, kept = Batches(len(runners), M), _Kept(model)
@@ -151,12 +155,6 @@ def run_chains(
     )
 
 
-def _first(model: Model, S: IntArray, rng: np.random.Generator) -> Position:
-    grid = model.grid
-    at = (len(grid.log_kappa) // 3, int(np.argmax(grid.log_prior[len(grid.log_kappa) // 3])))
-    return Position(S, model.likelihood.draw_auxiliary(S, float(np.exp(grid.log_c[at[1]])), None, rng), at)
-
-
 def _burn_in(runners: list[Runner], n: int, pace: Pace, stretches: int) -> tuple[Float64Array | None, Pace]:
     """Laps that do not count; from them the time of a round and the features in scope."""
     M = runners[0].model.target.n_features
@@ -166,10 +164,21 @@ def _burn_in(runners: list[Runner], n: int, pace: Pace, stretches: int) -> tuple
         _lap(runners, scope, pace, stretches)
         flips = max(float(np.mean([r.steps for r in runners])) / (stretches * pace.rounds), 1.0)
         pace = pace._replace(time=pace.time * float(np.clip(FLIPS / flips, 0.25, 4.0)))
+        if not runners[0].model.augments:
+            _expand(runners)
         if scope is not None:
             scores += [r.score for r in runners]
             scope = scope_probabilities(np.mean(scores, axis=0), n)
     return scope, pace
+
+
+def _expand(runners: list[Runner]) -> None:
+    """A quadratic form around the posterior as the chains know it by now, the same for all."""
+    at = int(np.median([r.position.at[1] for r in runners]))
+    sets = [S for r in runners for S, _ in [*r.sets, (r.position.S, None)]]
+    auxiliary = runners[0].model.expanded(sets, at)
+    for r in runners:
+        r.position, r.local = r.position._replace(auxiliary=auxiliary, excess=None), None
 
 
 def _lap(runners: list[Runner], scope: Float64Array | None, pace: Pace, stretches: int) -> None:

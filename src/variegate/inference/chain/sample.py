@@ -3,7 +3,7 @@
 import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +12,12 @@ from threadpoolctl import threadpool_limits
 from ...dpp import SetDistribution
 from ...dpp.matching import with_inclusion_prob
 from ...dpp.sets import Float64Array, IntArray, as_count, as_index_set
-from ...likelihoods import ConditionallyGaussian
+from ...likelihoods import AugmentedLikelihood, ExpandedLikelihood, QuadraticLikelihood
 from ..progress import Callback, ConvergenceWarning, Progress
 from ..target import Target
 from .errors import Averages
 from .grid import hyperparameter_grid
+from .kernel import Grid
 from .model import NOTHING, Model
 from .run import Chains, Limits, run_chains
 from .starts import first_sets
@@ -32,19 +33,19 @@ class ChainSettings:
     1,000 steps of each chain. Hyperparameters that are not averaged over keep the target's values.
 
     >>> ChainSettings(tol=0.01).max_laps
-    300
+    100
     """
 
     tol: float = 0.03
-    max_laps: int = 300
+    max_laps: int = 100
     average_size: bool = True
     average_slab: bool = True
 
     def __post_init__(self) -> None:
         if not self.tol > 0:  # also where it is nan
             raise ValueError(f"tol must be an error above zero, got {self.tol!r}.")
-        if not (isinstance(self.max_laps, int | np.integer) and self.max_laps >= 2):
-            raise ValueError(f"max_laps must be a whole number, at least 2, got {self.max_laps!r}.")
+        if not (isinstance(self.max_laps, int | np.integer) and self.max_laps >= 1):
+            raise ValueError(f"max_laps must be a whole number, at least 1, got {self.max_laps!r}.")
 
 
 class Hyperparameters(NamedTuple):
@@ -157,9 +158,10 @@ def sample(
 ) -> Sample:
     """Draw from the posterior over sets until every inclusion probability has a Monte Carlo error below `tol`.
 
-    Requires of the likelihood that it is Gaussian given auxiliary variables: `Gaussian`, `Logistic`, groups and sums
-    of these. `included` features are in every set, `excluded` ones in none. On Ctrl-C what there is is returned, with
-    a warning; before there is anything, KeyboardInterrupt goes on its way. `callback` hears a `Progress` now and then.
+    Requires of the likelihood a quadratic form given auxiliary variables (`Gaussian`, `Logistic`, groups and sums of
+    these), or one around the posterior and the evidence, by which moves are then accepted. `included` features are in
+    every set, `excluded` ones in none. On Ctrl-C what there is is returned, with a warning; before there is anything,
+    KeyboardInterrupt goes on its way. `callback` hears a `Progress` now and then.
 
     >>> from variegate.likelihoods import Gaussian
     >>> from variegate.priors import bernoulli_prior
@@ -171,16 +173,14 @@ def sample(
     np.int64(1)
     """
     settings, rng = settings or ChainSettings(), np.random.default_rng(rng)
-    likelihood = target.likelihood
-    if not isinstance(likelihood, ConditionallyGaussian):
+    if not can_sample(target):
         raise ValueError(
-            f"The exact chain needs a likelihood with a quadratic form, got {type(likelihood).__name__}; "
-            'use fit, or solver="rao_blackwell" in an estimator.'
+            "The exact chain needs a likelihood with a quadratic form (Gaussian, Logistic, groups and sums of them), "
+            f'got {type(target.likelihood).__name__}; use vg.fit, or solver="rao_blackwell" in an estimator.'
         )
-    grid = hyperparameter_grid(
-        target, likelihood.noise_variance, average_size=settings.average_size, average_slab=settings.average_slab
-    )
+    grid = _grid(target, settings)
     model = Model(target, grid, included, excluded)
+    _check_conditions(model)
 
     def report(laps: int, averages: Averages) -> None:
         if callback is not None:
@@ -202,6 +202,46 @@ def sample(
             stacklevel=2,
         )
     return _value(model, settings, found)
+
+
+def _check_conditions(model: Model) -> None:
+    """Refuse conditions that no set meets."""
+    target, included = model.target, model.included
+    if target.prior_has_volume and target.volume.log_volume(included) == -np.inf:
+        raise ValueError(
+            f"Features {included.tolist()} never occur together: their rows of phi are linearly dependent. Include "
+            "fewer of them."
+        )
+    if target.size is None:
+        return
+    possible = len(model.independent(np.concatenate([included, np.flatnonzero(model.free)]), target.size))
+    if possible < target.size:
+        raise ValueError(
+            f"Sets have {target.size} features; with {len(included)} included and {len(model.excluded)} excluded, "
+            f"{target.size - len(included)} more are needed, and at most {possible - len(included)} of the others fit "
+            "in together. Exclude fewer."
+        )
+
+
+def can_sample(target: Target) -> bool:
+    """Whether exact chains can run on the target."""
+    return isinstance(target.likelihood, AugmentedLikelihood | ExpandedLikelihood)
+
+
+def quick_sets(target: Target, n: int, rng: np.random.Generator) -> list[IntArray]:
+    """Up to n sets of short chains, with the target's own hyperparameters; none where there can be no chains."""
+    if not can_sample(target):
+        return []
+    model = Model(target, _grid(target, ChainSettings(average_size=False, average_slab=False)))
+    sets = run_chains(model, first_sets(model, n, rng), rng, Limits(np.inf, 1)).sets
+    return [sets[i] for i in np.linspace(0, len(sets) - 1, n).round().astype(int)]
+
+
+def _grid(target: Target, settings: ChainSettings) -> Grid:
+    variance = cast(QuadraticLikelihood, target.likelihood).noise_variance
+    return hyperparameter_grid(
+        target, variance, average_size=settings.average_size, average_slab=settings.average_slab
+    )
 
 
 def _value(model: Model, settings: ChainSettings, found: Chains) -> Sample:

@@ -71,7 +71,9 @@ def survey(model: Model, position: Position) -> Survey:
         score[columns] = 1.0
     log_odds = alone[first] + model.tilt + log_kappa
     if model.target.prior_has_volume:
-        log_odds += model.target.volume.flip_gains(position.S).gains - 2 * model.target.volume.log_norms
+        volume = model.target.volume
+        some = np.isfinite(volume.log_norms)  # the others never come in: their log-odds are −inf
+        log_odds[some] += volume.flip_gains(position.S).gains[some] - 2 * volume.log_norms[some]
     probability = np.where(widths == 1, expit(log_odds), np.nan)
     return Survey(probability, np.maximum.reduceat(score, first))
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...dpp.sets import IntArray
-from .model import Model, Position
+from .model import Model
 from .scope import survey
 
 STRIDE = 4  # chain number i starts with this many features more than the one before it
@@ -11,10 +11,8 @@ STRIDE = 4  # chain number i starts with this many features more than the one be
 
 def first_sets(model: Model, n: int, rng: np.random.Generator) -> list[IntArray]:
     """Sets of different sizes, 0, 4, 8, …, of features that look useful on their own; or all of the fixed size."""
-    S, grid = model.included, model.grid
-    at = (0, len(grid.log_c) // 2)
-    auxiliary = model.likelihood.draw_auxiliary(S, float(np.exp(grid.log_c[at[1]])), None, rng)
-    score = survey(model, Position(S, auxiliary, at)).score + 1.0 / model.target.n_features
+    S = model.included
+    score = survey(model, model.at_start(S, rng)).score + 1.0 / model.target.n_features
     free = np.flatnonzero(model.free)
     found = []
     for i in range(n):

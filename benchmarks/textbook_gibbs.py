@@ -1,10 +1,9 @@
-"""The exact reference: tempered Gibbs sampling of the true posterior over sets.
+"""Tempered Gibbs sampling that evaluates every set anew: the sampler of version 0.1, kept to be measured against.
 
 Weighted tempered Gibbs for variable selection (Zanella & Roberts 2019): from S, feature m is flipped with
 probability proportional to r_m(S) = η_m / p(γ_m | the rest), η_m = p(γ_m = 1 | the rest) + c/M, and S counts with
-weight 1/Σ_m r_m(S). Moves that the posterior has little use for are rare. With exact conditionals no move is ever
-rejected; where the gains are approximate (logistic, frozen sites) a Metropolis step on the evidence itself makes up
-for it. One flip-gain evaluation, O(M|S|²), a step.
+weight 1/Σ_m r_m(S). Where the gains are approximate (EP's) a Metropolis step on the evidence itself makes up for it.
+One flip-gain evaluation, O(M|S|²), a step.
 """
 
 from collections.abc import Callable
@@ -15,19 +14,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, log_expit, logsumexp
 
-from ..dpp.sets import IntArray, as_index_set
-from .target import Float64Array, Target
+from variegate.dpp.sets import IntArray, as_index_set
+from variegate.inference import Target
+from variegate.inference.target import Float64Array
 
 UNIFORM_SHARE = 5.0  # c: how much attention goes to features that look useless
 
 
 @dataclass(frozen=True)
 class PosteriorSample:
-    """Weighted states of the chain and what they say.
-
-    >>> PosteriorSample([np.array([0]), np.array([1])], np.array([0.5, 0.5]), np.array([0.5, 0.5])).effective_size
-    2.0
-    """
+    """Weighted states of the chain and what they say."""
 
     sets: list[IntArray]
     weights: Float64Array  # (n,), summing to one
@@ -73,17 +69,7 @@ def sample_posterior(
     start: npt.ArrayLike = (),
     callback: Callable[[int], None] | None = None,
 ) -> PosteriorSample:
-    """Run the chain for n_steps after `burn_in` (a tenth unless given), from the set `start`. Free size only.
-
-    >>> from variegate.likelihoods import Gaussian
-    >>> from variegate.priors import bernoulli_prior
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(50, 4))
-    >>> y = X[:, 1] + 0.5 * rng.normal(size=50)
-    >>> target = Target(Gaussian(X, y), bernoulli_prior(4, expected_size=1), family="bernoulli")
-    >>> sample_posterior(target, 200, rng).inclusion.argmax()
-    np.int64(1)
-    """
+    """Run the chain for n_steps after `burn_in` (a tenth unless given), from the set `start`. Free size only."""
     if target.size is not None:
         raise ValueError("The exact sampler works on sets of any size; give no fixed size.")
     if n_steps < 1:
