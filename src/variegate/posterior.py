@@ -39,7 +39,7 @@ class Alternative(NamedTuple):
     log_evidence: float  # how well it explains y
     log_joint: float  # with the prior: what sets are ranked by
     log_prob: float  # log share of the sampled sets that are exactly this one; of a variational fit log q(S)
-    odds: float  # posterior odds against the best set, at the medians of hyperparameters that are averaged over
+    odds: float  # posterior odds against the best set, at the means (in logs) of the hyperparameters
 
 
 @dataclass(frozen=True, eq=False)

@@ -99,7 +99,8 @@ def test_averaged_hyperparameters_are_those_of_numerical_integration(prior, size
 def test_averaged_hyperparameters_of_a_classification():
     target = make_target("bernoulli", task="logistic", M=6, N=40)
     exact = Enumerated(model_of(target, average_size=True, average_slab=True))
-    found = sample(target, 1, ChainSettings(tol=0.006, max_laps=300))
+    with pytest.warns(ConvergenceWarning):
+        found = sample(target, 1, ChainSettings(tol=1e-9, max_laps=600))
     assert np.abs(found.inclusion - exact.inclusion).max() < 0.02
     assert np.abs(found.hyperparameters.probability - exact.hyperparameters).max() < 0.02
 
@@ -172,7 +173,7 @@ def test_probit_is_that_of_enumeration():
     w = np.random.default_rng(0).integers(0, 3, size=len(X)).astype(float)
     likelihood = Logistic(X, y, link="probit", sample_weight=w)
     target = Target(likelihood, bernoulli_prior(6, expected_size=2), family="bernoulli")
-    assert close(sample(target, 1, ChainSettings(0.01, 300, False, False)), Enumerated(model_of(target)))
+    assert close(sample(target, 1, ChainSettings(0.015, 300, False, False)), Enumerated(model_of(target)))
 
 
 class ByEvidence(Logistic):

@@ -315,7 +315,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return self._candidates.mask(self.posterior_.positions(features))
 
     def _chosen(self) -> Component:
-        """The chosen set, with the median of the slab precision."""
+        """The chosen set, with the mean, in logs, of the slab precision."""
         return Component(self._map, 1.0, self.posterior_.target.likelihood)
 
     def _components(self) -> list[Component]:

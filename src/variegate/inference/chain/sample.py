@@ -77,7 +77,7 @@ def _quantile(probability: Float64Array, u: float) -> int:
 class Sample:
     """What the chains saw: sets of the posterior, inclusion probabilities and their errors.
 
-    `target` has the medians of the hyperparameters that were averaged over; `slab_precisions` are those of each set.
+    `target` has the means, in logs, of hyperparameters that were averaged over; each set has its own slab precision.
 
     >>> from variegate.likelihoods import Gaussian
     >>> from variegate.priors import bernoulli_prior
@@ -249,10 +249,9 @@ def _value(model: Model, settings: ChainSettings, found: Chains) -> Sample:
     sizes = np.array([target.size or target.prior.shifted(float(t)).expected_size for t in grid.log_kappa])
     learned = Hyperparameters(np.asarray(sizes, dtype=np.float64), np.exp(grid.log_c), found.visits)
     if len(grid.log_kappa) > 1:
-        middle = _quantile(found.visits.sum(axis=1), 0.5)
-        target = target.with_prior(target.prior.shifted(float(grid.log_kappa[middle])))
+        target = target.with_prior(target.prior.shifted(float(found.visits.sum(axis=1) @ grid.log_kappa)))
     if len(grid.log_c) > 1:
-        target = target.with_slab_precision(learned.slab_precision_quantile(0.5))
+        target = target.with_slab_precision(float(np.exp(found.visits.sum(axis=0) @ grid.log_c)))
     return Sample(
         target=target,
         settings=settings,
