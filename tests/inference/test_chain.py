@@ -289,9 +289,22 @@ def test_batches_give_the_ratio_and_the_error_of_the_textbook():
         batches.add(x[:, lap], w[:, lap])
     found = batches.averages()
     ratio = x.sum(axis=(0, 1)) / w.sum(axis=(0, 1))
-    residuals = (x - ratio * w).reshape(15, 2)
+    residuals = x - ratio * w
+    by_two = np.stack([residuals[:, 0] + residuals[:, 1], residuals[:, 2] + residuals[:, 3], residuals[:, 4]], axis=1)
+    variances = [n / (n - 1) * np.square(r).sum(axis=(0, 1)) for n, r in ((15, residuals), (9, by_two))]
     assert np.allclose(found.inclusion, ratio)
-    assert np.allclose(found.error, np.sqrt(15 / 14 * np.square(residuals).sum(axis=0)) / w.sum(axis=(0, 1)))
+    assert np.allclose(found.error, np.sqrt(np.max(variances, axis=0)) / w.sum(axis=(0, 1)))
+
+
+def test_a_long_memory_is_noticed():
+    rng = np.random.default_rng(0)
+    walk, batches = np.zeros((4, 200)), Batches(4, 1)
+    for t in range(1, 200):  # autocorrelation 0.9 from lap to lap: 19 laps are worth one
+        walk[:, t] = 0.9 * walk[:, t - 1] + rng.normal(size=4)
+    for lap in walk.T:
+        batches.add(lap[:, None], np.ones((4, 1)))
+    truth = np.sqrt(100 / 800)  # standard deviation of the mean: 1 / (1 − 0.9) / √800
+    assert 0.5 * truth < batches.averages().error[0] < 2 * truth
 
 
 def test_batches_grow_and_lose_nothing():

@@ -7,6 +7,7 @@ import numpy as np
 from ...dpp.sets import Float64Array
 
 MOST = 8  # batches of a chain; when there are twice as many, neighbours are merged
+LEVELS = 3  # batches as they are, of two and of four: the largest variance counts, where chains have a long memory
 # Variance between chains over the one expected from batches, an F(3, ≥ 28) ratio for four chains: where it is larger
 # (one feature in ten thousand by chance) batches are shorter than the chain's memory, and chains are better batches.
 TELLING = 10.0
@@ -52,7 +53,7 @@ class Batches:
         total[total == 0] = 1.0  # features that never move, and have no inclusion to be divided
         p = np.minimum(inclusion.sum(axis=(0, 1)) / total, 1.0)
         off = inclusion - p * weight
-        short = _variance(off.reshape(-1, M)) / total**2
+        short = np.max([_variance(parts.reshape(-1, M)) for parts in _levels(off)], axis=0) / total**2
         if chains == 1:
             return Averages(p, np.sqrt(short), np.ones(M))
         long = _variance(off.sum(axis=1)) / total**2
@@ -60,6 +61,19 @@ class Batches:
         within = np.square(own).sum(axis=(0, 1)) * self.used / max(self.used - 1, 1) / total**2
         disagreement = np.divide(long, within, out=np.ones(M), where=within > 0)
         return Averages(p, np.sqrt(np.where(disagreement > TELLING, long, short)), disagreement)
+
+
+def _levels(parts: Float64Array) -> list[Float64Array]:
+    """Batches (chains, B, M), and the same merged by twos and by fours, while each chain has two of them."""
+    found = [parts]
+    while len(found) < LEVELS and found[-1].shape[1] >= 4:
+        last = found[-1]
+        pairs = last[:, : last.shape[1] // 2 * 2]
+        merged = pairs[:, 0::2] + pairs[:, 1::2]
+        if last.shape[1] % 2:
+            merged = np.concatenate([merged, last[:, -1:]], axis=1)
+        found.append(merged)
+    return found
 
 
 def _variance(parts: Float64Array) -> Float64Array:

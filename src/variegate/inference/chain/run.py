@@ -27,7 +27,8 @@ ROUNDS = 2  # of new hyperparameters in a stretch, where there are no auxiliary 
 ATTENTION = 0.5
 LAP = 1000  # steps of a chain in a lap, about
 BURN_IN = 8  # laps of half the length; from the empty set, sizes of sets settle within one (N = 500, M = 2000)
-FEWEST = 8  # laps after them, so that four chains have 32 batches
+FEWEST = 8  # laps after them, so that four chains have 32 batches,
+FEWEST_AUGMENTED = 16  # and more where auxiliary variables give chains a longer memory
 PATIENCE = 1.15  # errors are looked at again after so many times the laps
 KEPT = 8  # sets of a lap that are kept
 
@@ -132,7 +133,7 @@ def run_chains(
     stretches = max(1, LAP // (FLIPS * pace.rounds))
     scope, pace = _burn_in(runners, n, pace, max(1, stretches // 2))
     batches, kept = Batches(len(runners), M), _Kept(model)
-    interrupted, check = False, FEWEST
+    interrupted, check = False, FEWEST_AUGMENTED if changing else FEWEST
     try:
         while batches.laps < limits.max_laps:
             _lap(runners, scope, pace, stretches)
