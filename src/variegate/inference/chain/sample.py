@@ -33,11 +33,11 @@ class ChainSettings:
     1,000 steps of each chain. Hyperparameters that are not averaged over keep the target's values.
 
     >>> ChainSettings(tol=0.01).max_laps
-    100
+    200
     """
 
     tol: float = 0.03
-    max_laps: int = 100
+    max_laps: int = 200
     average_size: bool = True
     average_slab: bool = True
 
