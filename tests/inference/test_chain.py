@@ -189,7 +189,7 @@ def test_moves_accepted_by_the_evidence_lead_to_the_posterior(averaged, size):
     phi = similarity_of_columns(X)
     target = Target(ByEvidence(X, y, slab_precision=1.0), dpp_prior(phi, expected_size=2), size=size)
     exact = Enumerated(model_of(target, average_size=averaged, average_slab=averaged))
-    found = sample(target, 1, ChainSettings(0.02, 100, averaged, averaged))
+    found = sample(target, 1, ChainSettings(0.02, 300, averaged, averaged))
     off = np.abs(found.inclusion - exact.inclusion)
     assert (off <= np.minimum(4 * found.inclusion_errors + 1e-3, 0.06)).all()
 
