@@ -6,7 +6,7 @@ from scipy.special import expit, logsumexp
 from inference_problems import make_target
 from oracle import all_sets
 from variegate.inference.chain.grid import hyperparameter_grid
-from variegate.inference.chain.model import Model, Pace, Position
+from variegate.inference.chain.model import Model, Pace
 
 NONE = np.empty(0, dtype=np.int64)
 
@@ -54,7 +54,7 @@ def walk(model, pace, stretches, seed, scope=None):
     """One chain: weighted inclusion, share of time at each hyperparameter, and the set after each stretch."""
     rng, M = np.random.default_rng(seed), model.target.n_features
     S = model.possible(NONE, rng)
-    position = Position(S, model.likelihood.draw_auxiliary(S, 1.0, None, rng), (0, len(model.grid.log_c) // 2))
+    position = model.at_start(S, rng)._replace(at=(0, len(model.grid.log_c) // 2))
     inclusion, weight, visits, sets = np.zeros(M), np.zeros(M), 0.0, []
     for _ in range(stretches):
         movable = np.ones(M, dtype=bool) if scope is None else rng.random(M) < scope

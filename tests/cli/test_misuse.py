@@ -1,5 +1,6 @@
 """Every way to get it wrong: one clear line, the right exit code, nothing half-written."""
 
+import contextlib
 import resource
 import signal
 import subprocess
@@ -197,6 +198,19 @@ def test_signals(folder, number):
         rest = process.stderr.read()
     assert process.returncode == 130
     assert rest.splitlines()[-1] == "variegate: error: interrupted; nothing was written"
+    assert left_over(folder) == []
+
+
+def test_an_interrupt_that_gets_lost_is_noticed_between_steps(run, folder, monkeypatch):
+    from variegate.cli import select
+
+    def careless(*arguments, inner=select.read_similarity):
+        with contextlib.suppress(KeyboardInterrupt):  # as a callback of C code does
+            signal.raise_signal(signal.SIGTERM)
+        return inner(*arguments)
+
+    monkeypatch.setattr(select, "read_similarity", careless)
+    assert run(*SELECT).code == 130
     assert left_over(folder) == []
 
 

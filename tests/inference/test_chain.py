@@ -2,22 +2,31 @@
 
 import numpy as np
 import pytest
+from scipy.special import log_expit
+from scipy.stats import norm
 
 from chain_problems import Enumerated, Pace, g_test, make_target, model_of, textbook_chain, walk
 from inference_problems import correlated_data, similarity_of_columns
 from variegate.dpp import LowRankDPP
 from variegate.inference import ChainSettings, ConvergenceWarning, Target, sample
-from variegate.inference.chain import run
+from variegate.inference.chain import enumeration, run
 from variegate.inference.chain.errors import Batches
-from variegate.inference.chain.kernel import part
+from variegate.inference.chain.problem import part
 from variegate.inference.chain.model import Position
 from variegate.inference.chain.scope import scope_probabilities, survey
 from variegate.inference.chain.system import D, R, U, Y, append, clear, delete
 from variegate.likelihoods import CustomLikelihood, Gaussian, Grouped, Logistic, SumLikelihood
+from variegate.likelihoods.augmentation import Predictor
 from variegate.priors import bernoulli_prior, dpp_prior
 
 GIVEN = ChainSettings(average_size=False, average_slab=False)
 NONE = np.empty(0, dtype=np.int64)
+
+
+@pytest.fixture(autouse=True)
+def chains(monkeypatch):
+    """Chains, however few sets there are."""
+    monkeypatch.setattr(enumeration, "MOST", 0)
 
 
 def close(found, exact):
@@ -34,7 +43,7 @@ def test_kept_system_equals_the_textbook_after_many_moves():
     model = model_of(target)
     rng = np.random.default_rng(0)
     local = model.local(NONE, np.ones(8, dtype=bool))
-    problem = model._problem(local, Position(NONE, None, (0, 0)))
+    problem = model.problem(local, Position(NONE, None, (0, 0)))
     G, b, c = target.likelihood._data.gram_block(np.arange(8)), target.likelihood._data.information, 10.0
     system = part(problem, 0)
     system.gram[:] = G
@@ -281,6 +290,50 @@ def test_reported_errors_are_honest_with_averaged_hyperparameters():
     assert 0.8 < np.sqrt(np.square(scores).mean()) < 1.25
 
 
+def separable_target():
+    """Thirty rows whose classes a column or two separate: how large coefficients are is left open."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 5))
+    X[:, 3] = 0.0
+    signal = 2 * X[:, 0] + 0.5 * rng.normal(size=30)
+    y = (signal > np.median(signal)).astype(float)
+    return Target(Logistic(X, y), bernoulli_prior(5, expected_size=1), "bernoulli")
+
+
+@pytest.mark.slow
+def test_reported_errors_are_honest_for_separable_classes(monkeypatch):
+    target = separable_target()
+    exact = Enumerated(model_of(target, average_size=True, average_slab=True))
+    scores = z_scores(target, ChainSettings(), exact, range(48))
+    assert 0.7 < np.sqrt(np.square(scores).mean()) < 1.25
+    monkeypatch.setattr(Predictor, "log_densities", lambda self, scales: np.where(scales == 1.0, 0.0, -np.inf))
+    scores = z_scores(target, ChainSettings(), exact, range(48))  # the slab precision stays: errors are too small
+    assert np.sqrt(np.square(scores).mean()) > 1.3
+
+
+@pytest.mark.parametrize("link", ["logit", "probit"])
+def test_a_scaled_predictor_has_the_density_of_scaled_coefficients(link):
+    rng = np.random.default_rng(0)
+    X, C = rng.normal(size=(20, 4)), rng.normal(size=(20, 1))
+    y, weights = rng.random(20) < 0.5, rng.integers(1, 3, 20).astype(float)
+    likelihood = Logistic(X, y, link=link, covariates=C, sample_weight=weights)
+    S, c, scales = np.array([0, 2]), 0.7, np.array([0.3, 1.0, 2.5])
+    start = likelihood.draw_predictor(S, c, None, rng).auxiliary(1.0, rng)
+    Zt, drawn = np.vstack([likelihood._fixed, likelihood.columns_of(S)]), rng.normal(size=4)
+    predictor = likelihood.draw_predictor(S, c, start, rng)._replace(
+        eta=drawn @ Zt, squares=float(np.square(drawn[:2]).sum()) / 100
+    )
+
+    def log_joint(scale):  # of β' = λβ with slab precision c/λ², times the volume element λ⁴
+        b, prior = scale * drawn, np.array([0.01, 0.01, c / scale**2, c / scale**2])
+        eta = np.where(y, 1, -1) * (b @ Zt)
+        log_likelihood = weights @ (log_expit(eta) if link == "logit" else norm.logcdf(eta))
+        return log_likelihood + 0.5 * np.log(prior).sum() - 0.5 * prior @ np.square(b) + 4 * np.log(scale)
+
+    found, expected = predictor.log_densities(scales), np.array([log_joint(s) for s in scales])
+    assert np.allclose(found - found[1], expected - expected[1])
+
+
 def test_batches_give_the_ratio_and_the_error_of_the_textbook():
     rng = np.random.default_rng(0)
     x, w = rng.random((3, 5, 2)), 1 + rng.random((3, 5, 2))
@@ -398,7 +451,7 @@ def test_scope_probabilities_sum_to_the_number_asked_for():
 def test_a_survey_has_the_conditionals_of_all_features(task):
     target = make_target("dpp", task=task, M=8)
     model, S, rng = model_of(target), np.array([1, 5]), np.random.default_rng(0)
-    position = Position(S, model.likelihood.draw_auxiliary(S, 1.0, None, rng), (0, 0))
+    position = model.at_start(S, rng)
     local = model.local(S, np.ones(8, dtype=bool))
     found = survey(model, position)
     # the same from the chain's own kernel: no time passes, so ∫ p dt / t is p at S

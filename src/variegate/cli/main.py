@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 import click
 
 from .. import __version__
 from .commands import compare, demo, paper, predict, report, select
 from .messages import FAILED, INTERRUPTED, OK, USAGE, explained, fail
+from .signals import interruptible
 
 EXITS = "Exit status: 0 done; 1 reading, fitting or writing failed; 2 the command is wrong; 130 interrupted."
 
@@ -42,9 +41,9 @@ for command in (select, predict, report, compare, paper, demo):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code; every failure is one line on stderr."""
-    previous = _end_tidily_when_told_to()
     try:
-        cli.main(args=None if arguments is None else list(arguments), prog_name="variegate", standalone_mode=False)
+        with interruptible():
+            cli.main(args=None if arguments is None else list(arguments), prog_name="variegate", standalone_mode=False)
         if sys.stdout is not None:  # closed by whoever called
             sys.stdout.flush()
         return OK
@@ -66,8 +65,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         fail(explained(error))
         return FAILED
-    finally:
-        _restore(previous)
 
 
 def _wrong_usage(error: click.UsageError) -> int:
@@ -77,20 +74,3 @@ def _wrong_usage(error: click.UsageError) -> int:
     command = error.ctx.command_path if error.ctx else "variegate"
     fail(f"{error.format_message().rstrip('.')}. See {command} --help.")
     return USAGE
-
-
-def _end_tidily_when_told_to() -> Any:
-    """On SIGTERM leave through the same doors as on Ctrl-C, so that nothing half-written stays."""
-
-    def stop(number: int, frame: Any) -> None:
-        raise KeyboardInterrupt
-
-    try:
-        return signal.signal(signal.SIGTERM, stop)
-    except ValueError:  # not in the main thread
-        return None
-
-
-def _restore(previous: Any) -> None:
-    if previous is not None:
-        signal.signal(signal.SIGTERM, previous)

@@ -25,6 +25,7 @@ from .inputs import Input, read_input, read_similarity
 from .messages import as_options, heard_warnings, is_watched, say
 from .record import as_json, run_record, unlike_before
 from .show import show_selection
+from .signals import check_interrupt
 
 QUICK = Diverse(max_iter=4)  # laps: fine probabilities are for the answer, a set of each split needs less
 FILES = ("selection.csv", "alternatives.csv", "comparison.csv", "model.vg", "report.html", "run.json")
@@ -56,6 +57,7 @@ class Clock:
             say(told, self.quiet)
         before = time.perf_counter()
         yield
+        check_interrupt()
         self.steps[name] = round(time.perf_counter() - before, 3)
 
     @property

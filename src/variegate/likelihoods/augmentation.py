@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 from polyagamma import random_polyagamma  # type: ignore[import-untyped]
-from scipy.special import expit, log_ndtr, ndtri_exp
+from scipy.special import expit, log_expit, log_ndtr, ndtri_exp
 
 from .flips import factorise
 from .protocol import FloatArray, IntArray
@@ -23,6 +23,31 @@ class Auxiliary(NamedTuple):
 
     precision: FloatArray
     information: FloatArray
+
+
+class Predictor(NamedTuple):
+    """The linear predictor η of coefficients that were drawn, and what is needed to scale it.
+
+    With all coefficients times λ and the slab precision c over λ², the slab's density and the volume element cancel;
+    what remains is the likelihood of λη, and the prior of the fixed coefficients, which does not know of c.
+    """
+
+    eta: FloatArray  # (N,)
+    n_fixed: int
+    squares: float  # Σ δ²/variance of the fixed coefficients
+    signs: FloatArray  # (N,)
+    weights: FloatArray  # (N,)
+    probit: bool
+
+    def log_densities(self, scales: FloatArray) -> FloatArray:
+        """Log density for each λ (J,), up to a constant. O(JN)."""
+        margin, log_cdf = self.signs * self.eta, log_ndtr if self.probit else log_expit
+        likelihood = np.array([self.weights @ log_cdf(scale * margin) for scale in scales])
+        return np.asarray(likelihood - 0.5 * self.squares * np.square(scales) + self.n_fixed * np.log(scales))
+
+    def auxiliary(self, scale: float, rng: np.random.Generator) -> Auxiliary:
+        """New auxiliary variables given λη."""
+        return draw(scale * self.eta, self.signs, self.weights, self.probit, rng)
 
 
 def draw_coefficients(Zt: FloatArray, prior: FloatArray, given: Auxiliary, rng: np.random.Generator) -> FloatArray:

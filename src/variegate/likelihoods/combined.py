@@ -1,7 +1,7 @@
 """Several outcomes, one set of features."""
 
 from collections.abc import Sequence
-from typing import Any, Self, cast
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -13,9 +13,26 @@ from .protocol import (
     FlipLikelihood,
     FloatArray,
     IntArray,
+    Predictor,
     QuadraticForm,
     roughly,
 )
+
+
+class Predictors(NamedTuple):
+    """Linear predictors of the parts of a sum, None for a part without auxiliary variables."""
+
+    parts: tuple[Predictor | None, ...]
+
+    def log_densities(self, scales: FloatArray) -> FloatArray:
+        """Sum over the parts; −inf but for λ = 1 if a part has its coefficients integrated out and can't be scaled."""
+        found = [part.log_densities(scales) for part in self.parts if part is not None]
+        total: FloatArray = np.sum(found, axis=0)
+        return total if len(found) == len(self.parts) else np.where(scales == 1.0, total, -np.inf)
+
+    def auxiliary(self, scale: float, rng: np.random.Generator) -> list[Any]:
+        """New auxiliary variables of each part."""
+        return [None if part is None else part.auxiliary(scale, rng) for part in self.parts]
 
 
 class SumLikelihood:
@@ -84,6 +101,10 @@ class SumLikelihood:
     def _conditional(self) -> tuple[AugmentedLikelihood, ...]:
         return cast(tuple[AugmentedLikelihood, ...], self.parts)
 
+    def _given(self, auxiliary: Any) -> list[tuple[AugmentedLikelihood, Any]]:
+        old = [None] * len(self.parts) if auxiliary is None else auxiliary
+        return list(zip(self._conditional, old, strict=True))
+
     @property
     def can_augment(self) -> bool:
         """Whether all parts have one."""
@@ -99,10 +120,10 @@ class SumLikelihood:
         """Variance of the noise of the first part."""
         return self._conditional[0].noise_variance
 
-    def draw_auxiliary(self, S: IntArray, c: float, auxiliary: Any, rng: np.random.Generator) -> list[Any]:
-        """Auxiliary variables of each part."""
-        old = [None] * len(self.parts) if auxiliary is None else auxiliary
-        return [part.draw_auxiliary(S, c, a, rng) for part, a in zip(self._conditional, old, strict=True)]
+    def draw_predictor(self, S: IntArray, c: float, auxiliary: Any, rng: np.random.Generator) -> "Predictors | None":
+        """Linear predictors of the parts; None where no part has one."""
+        found = [part.draw_predictor(S, c, a, rng) for part, a in self._given(auxiliary)]
+        return None if all(predictor is None for predictor in found) else Predictors(tuple(found))
 
     def expand(self, sets: Sequence[IntArray], c: float) -> list[Any]:
         """Expansions of the parts."""
@@ -114,10 +135,8 @@ class SumLikelihood:
 
     def quadratic_forms(self, features: IntArray, Z: FloatArray, auxiliary: Any) -> list[QuadraticForm]:
         """The forms of all parts."""
-        pairs = zip(self._conditional, auxiliary, strict=True)
-        return [form for part, a in pairs for form in part.quadratic_forms(features, Z, a)]
+        return [form for part, a in self._given(auxiliary) for form in part.quadratic_forms(features, Z, a)]
 
     def gram_rows(self, S: IntArray, auxiliary: Any) -> list[tuple[FloatArray, QuadraticForm]]:
         """The rows of all parts."""
-        pairs = zip(self._conditional, auxiliary, strict=True)
-        return [rows for part, a in pairs for rows in part.gram_rows(S, a)]
+        return [rows for part, a in self._given(auxiliary) for rows in part.gram_rows(S, a)]

@@ -138,8 +138,8 @@ class Gaussian:
         """The slab is in units of the noise."""
         return 1.0
 
-    def draw_auxiliary(self, S: IntArray, c: float, auxiliary: Any, rng: np.random.Generator) -> None:
-        """There are none."""
+    def draw_predictor(self, S: IntArray, c: float, auxiliary: Any, rng: np.random.Generator) -> None:
+        """There are no auxiliary variables to draw from it."""
 
     def columns_of(self, features: IntArray) -> FloatArray:
         """Standardised columns (C, N)."""

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from .protocol import Coefficients, FlipGains, FloatArray, IntArray, Predictive, QuadraticForm, roughly
+from .protocol import Coefficients, FlipGains, FloatArray, IntArray, Predictive, Predictor, QuadraticForm, roughly
 
 
 class Grouped:
@@ -115,9 +115,10 @@ class Grouped:
         """Variance of the noise of the columns' likelihood."""
         return float(self.likelihood.noise_variance)
 
-    def draw_auxiliary(self, S: IntArray, c: float, auxiliary: Any, rng: np.random.Generator) -> Any:
-        """Auxiliary variables of the columns' likelihood."""
-        return self.likelihood.draw_auxiliary(self._in_order(S), c, auxiliary, rng)
+    def draw_predictor(self, S: IntArray, c: float, auxiliary: Any, rng: np.random.Generator) -> Predictor | None:
+        """The linear predictor of the columns' likelihood."""
+        found: Predictor | None = self.likelihood.draw_predictor(self._in_order(S), c, auxiliary, rng)
+        return found
 
     def expand(self, sets: Sequence[IntArray], c: float) -> Any:
         """Expansion of the columns' likelihood."""

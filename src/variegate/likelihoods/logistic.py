@@ -145,18 +145,17 @@ class Logistic:
         """Variance of the logistic law, or of the normal law."""
         return 1.0 if self.link == "probit" else np.pi**2 / 3
 
-    def draw_auxiliary(
+    def draw_predictor(
         self, S: IntArray, c: float, auxiliary: augmentation.Auxiliary | None, rng: np.random.Generator
-    ) -> augmentation.Auxiliary:
-        """Coefficients given S and the old variables, then new variables given these coefficients."""
-        Zt = np.vstack([self._fixed, self._columns.rows(S)])
+    ) -> augmentation.Predictor:
+        """Coefficients given S and the auxiliary variables; zeros at the start."""
+        Zt, p = np.vstack([self._fixed, self._columns.rows(S)]), len(self._fixed)
         prior = np.full(len(Zt), c)
-        prior[: len(self._fixed)] = 1.0 / FIXED_VARIANCE
-        if auxiliary is None:
-            predictor = np.zeros(Zt.shape[1])
-        else:
-            predictor = augmentation.draw_coefficients(Zt, prior, auxiliary, rng) @ Zt
-        return augmentation.draw(predictor, self._signs, self._copies * self._power, self.link == "probit", rng)
+        prior[:p] = 1.0 / FIXED_VARIANCE
+        drawn = np.zeros(len(Zt)) if auxiliary is None else augmentation.draw_coefficients(Zt, prior, auxiliary, rng)
+        squares = float(drawn[:p] @ drawn[:p]) / FIXED_VARIANCE
+        weights = self._copies * self._power
+        return augmentation.Predictor(drawn @ Zt, p, squares, self._signs, weights, self.link == "probit")
 
     def expand(self, sets: Sequence[IntArray], c: float) -> augmentation.Auxiliary:
         """The log-likelihood to second order at the mean of the sets' linear predictors."""

@@ -186,6 +186,21 @@ class QuadraticLikelihood(FlipLikelihood, Protocol):
         ...
 
 
+class Predictor(Protocol):
+    """The linear predictor of coefficients that were drawn given the auxiliary variables."""
+
+    def log_densities(self, scales: FloatArray) -> FloatArray:
+        """Log density (J,) with all coefficients times λ and the slab precision over λ², up to a constant.
+
+        That is the likelihood of λη and the prior of coefficients outside the slab; −inf where it can't be scaled.
+        """
+        ...
+
+    def auxiliary(self, scale: float, rng: np.random.Generator) -> Any:
+        """New auxiliary variables given λη."""
+        ...
+
+
 @runtime_checkable
 class AugmentedLikelihood(QuadraticLikelihood, Protocol):
     """Exactly a quadratic form given auxiliary variables, which can be drawn; Gaussian ones need none (None).
@@ -200,8 +215,11 @@ class AugmentedLikelihood(QuadraticLikelihood, Protocol):
         """Whether the variables can be drawn for these data."""
         ...
 
-    def draw_auxiliary(self, S: IntArray, c: float, auxiliary: Any, rng: np.random.Generator) -> Any:
-        """New auxiliary variables given the set and the slab precision; `auxiliary` is None at the start."""
+    def draw_predictor(self, S: IntArray, c: float, auxiliary: Any, rng: np.random.Generator) -> Predictor | None:
+        """Draw coefficients given the set, the slab precision and the auxiliary variables, which are None at the start.
+
+        None where there are no such variables.
+        """
         ...
 
 

@@ -10,7 +10,7 @@ from scipy.special import log_expit, logit
 
 from ...dpp.poisson_binomial import shift_for_size
 from ..target import Target
-from .kernel import Grid
+from .problem import Grid
 
 SIZE_STEP, SLAB_STEP = 0.25, 0.5  # in logs
 SMALLEST_SIZE = 0.1

@@ -9,8 +9,11 @@ import numpy.typing as npt
 
 from ...dpp.sets import Float64Array, IntArray
 from ...likelihoods import AugmentedLikelihood, ExpandedLikelihood, QuadraticLikelihood
+from ...likelihoods.protocol import Predictor
 from ..target import Target
-from .kernel import Grid, Problem, State, draw_size, log_evidence, simulate
+from .evidence import draw_size, log_evidence, pick_log
+from .kernel import simulate
+from .problem import Grid, Problem, State
 from .system import DIAGONAL, INFORMATION
 
 NOTHING = np.empty(0, dtype=np.int64)
@@ -67,11 +70,29 @@ class Model:
         """The first position of a chain."""
         i = len(self.grid.log_kappa) // 3
         at = (i, int(np.argmax(self.grid.log_prior[i])))
-        return Position(S, self.refreshed(S, at[1], None, rng) if self.augments else self.expanded([S], at[1]), at)
+        return Position(S, self._auxiliary_at(S, at[1], rng) if self.augments else self.expanded([S], at[1]), at)
 
-    def refreshed(self, S: IntArray, j: int, auxiliary: Any, rng: np.random.Generator) -> Any:
-        """New auxiliary variables."""
-        return cast(AugmentedLikelihood, self.likelihood).draw_auxiliary(S, self._slab(j), auxiliary, rng)
+    def _auxiliary_at(self, S: IntArray, j: int, rng: np.random.Generator) -> Any:
+        predictor = self._predictor(S, j, None, rng)
+        return None if predictor is None else predictor.auxiliary(1.0, rng)
+
+    def refreshed(self, position: Position, rng: np.random.Generator) -> Position:
+        """New auxiliary variables, and a slab precision given the coefficients in units of the slab.
+
+        The kernel draws the slab precision given the auxiliary variables, which know how large the coefficients are:
+        where few rows of separable classes leave that open, the two hold each other in place. Drawing it both ways
+        (Yu & Meng 2011) does not: standard deviation of z-scores 3.6 without, 1.0 with it (30 rows, 5 columns).
+        """
+        (i, j), log_c = position.at, self.grid.log_c
+        predictor = self._predictor(position.S, j, position.auxiliary, rng)
+        if predictor is None:
+            return position
+        scales = np.exp(0.5 * (log_c[j] - log_c))
+        new = int(pick_log(predictor.log_densities(scales) + self.grid.log_prior[i], rng)) if len(log_c) > 1 else j
+        return position._replace(auxiliary=predictor.auxiliary(float(scales[new]), rng), at=(i, new))
+
+    def _predictor(self, S: IntArray, j: int, auxiliary: Any, rng: np.random.Generator) -> Predictor | None:
+        return cast(AugmentedLikelihood, self.likelihood).draw_predictor(S, self._slab(j), auxiliary, rng)
 
     def expanded(self, sets: list[IntArray], j: int) -> Any:
         """The quadratic form around the posterior, as some of its sets know it."""
@@ -171,13 +192,13 @@ class Model:
     def _augmented(
         self, position: Position, local: "Local", pace: Pace, rng: np.random.Generator
     ) -> tuple[Position, Stretch]:
-        problem, state = self._problem(local, position), local.state(position.S)
+        problem, state = self.problem(local, position), local.state(position.S)
         inclusion, visits = np.zeros(len(local.features)), np.zeros(self.grid.log_prior.shape)
         i, j, steps, weight = simulate(
             problem, state, self.grid, position.at, self._plan(pace), inclusion, visits, rng
         )  # fmt: skip
         S, moved = local.members(state), local.movable
-        end = Position(S, self.refreshed(S, j, position.auxiliary, rng), (i, j))
+        end = self.refreshed(Position(S, position.auxiliary, (i, j)), rng)
         return end, Stretch(local.features[moved], inclusion[moved], weight, visits, steps)
 
     def _tried(
@@ -188,7 +209,7 @@ class Model:
         Only the stretch is on the form: with new hyperparameters in it, the moves there and back would not be alike.
         The path was the form's; its end is the posterior's, and that is what counts.
         """
-        problem, state, (i, j) = self._problem(local, position), local.state(position.S), position.at
+        problem, state, (i, j) = self.problem(local, position), local.state(position.S), position.at
         here = Grid(self.grid.log_kappa[i : i + 1], np.zeros(1), self.grid.log_c[j : j + 1], np.zeros((1, 1)))
         path, unused = np.zeros(len(local.features)), np.zeros((1, 1))
         _, _, steps, _ = simulate(problem, state, here, (0, 0), self._plan(pace), path, unused, rng)
@@ -224,7 +245,7 @@ class Model:
     def _plan(self, pace: Pace) -> tuple[float, float, int, bool]:
         return pace.eta, pace.time, pace.rounds, self.target.size is not None
 
-    def _problem(self, local: "Local", position: Position) -> Problem:
+    def problem(self, local: "Local", position: Position) -> Problem:
         """Write the forms, given the auxiliary variables, into the workspace."""
         forms = self.likelihood.quadratic_forms(local.features, local.columns, position.auxiliary)
         if position.auxiliary is not None and self.augments:  # else rows that were learned stay valid

@@ -15,9 +15,10 @@ from ...dpp.sets import Float64Array, IntArray, as_count, as_index_set
 from ...likelihoods import AugmentedLikelihood, ExpandedLikelihood, QuadraticLikelihood
 from ..progress import Callback, ConvergenceWarning, Progress
 from ..target import Target
+from .enumeration import can_enumerate, enumerate_sets
 from .errors import Averages
 from .grid import hyperparameter_grid
-from .kernel import Grid
+from .problem import Grid
 from .model import NOTHING, Model
 from .run import Chains, Limits, run_chains
 from .starts import first_sets
@@ -89,7 +90,7 @@ class Sample:
     (True, array([0., 1., 0., 0.]))
     """
 
-    target: Target
+    target: Target = field(repr=False)
     settings: ChainSettings
     inclusion: Float64Array  # (M,)
     inclusion_errors: Float64Array  # (M,) Monte Carlo standard errors
@@ -158,6 +159,8 @@ def sample(
 ) -> Sample:
     """Draw from the posterior over sets until every inclusion probability has a Monte Carlo error below `tol`.
 
+    Where there are at most 4,096 sets, and the evidence needs no auxiliary variables, all of them are looked at instead.
+
     Requires of the likelihood a quadratic form given auxiliary variables (`Gaussian`, `Logistic`, groups and sums of
     these), or one around the posterior and the evidence, by which moves are then accepted. `included` features are in
     every set, `excluded` ones in none. On Ctrl-C what there is is returned, with a warning; before there is anything,
@@ -189,6 +192,8 @@ def sample(
             )
 
     with threadpool_limits(1, user_api="blas"):
+        if can_enumerate(model):
+            return _value(model, settings, enumerate_sets(model))
         starts = first_sets(model, CHAINS, rng) if starts is None else [model.possible(S, rng) for S in starts]
         found = run_chains(model, starts, rng, Limits(settings.tol, settings.max_laps), report)
     if found.interrupted:

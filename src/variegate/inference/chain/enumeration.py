@@ -1,0 +1,81 @@
+"""All sets, where there are few: probabilities without a Monte Carlo error."""
+
+from itertools import combinations
+from math import comb
+
+import numpy as np
+import numpy.typing as npt
+
+from ...dpp.sets import Float64Array, IntArray
+from .errors import Averages
+from .evidence import log_evidences
+from .model import Model, Position
+from .run import Chains
+
+MOST = 4096  # sets: all subsets of twelve features, in less time than chains take to burn in
+FEATURES = 128  # that may come and go; more than 90 only in sets of one
+KEPT = 4000  # pairs of a set and a slab precision that stand for the posterior, as many as chains keep
+
+
+def can_enumerate(model: Model) -> bool:
+    """Whether the evidence is a quadratic form as it is, and sets are few."""
+    if not model.augments or model.at_start(model.included, np.random.default_rng(0)).auxiliary is not None:
+        return False
+    n, size = int(model.free.sum()), model.target.size
+    return n <= FEATURES and (2**n if size is None else comb(n, size - len(model.included))) <= MOST
+
+
+def enumerate_sets(model: Model) -> Chains:
+    """The posterior over all sets and hyperparameters, with sets drawn from it. O(J 2^M) evidences."""
+    M, grid = model.target.n_features, model.grid
+    local = model.local(model.included, model.free)
+    inside, log_prior = _sets(model, local.features)
+    problem = model.problem(local, Position(local.features, None, (0, 0)))
+    joint = log_prior[:, None] + log_evidences(problem, local.state(model.included), inside, grid.log_c)
+    sizes, log_normalizer = inside.sum(axis=1), grid.log_normalizer if model.target.size is None else np.zeros(1)
+    largest = joint.max() + (np.outer(sizes, grid.log_kappa) - log_normalizer).max() + grid.log_prior.max()
+    pairs, visits = np.zeros_like(joint), np.zeros(grid.log_prior.shape)
+    for i, row in enumerate(grid.log_prior):
+        weights = np.exp(joint + (sizes * grid.log_kappa[i] - log_normalizer[i])[:, None] + row - largest)
+        pairs += weights
+        visits[i] = weights.sum(axis=0)
+    pairs, visits = pairs / pairs.sum(), visits / visits.sum()
+    inclusion = np.zeros(M)
+    inclusion[local.features] = np.minimum(pairs.sum(axis=1) @ inside, 1.0)
+    rows, slabs = _systematic(pairs)
+    return Chains(
+        averages=Averages(inclusion, np.zeros(M), np.ones(M)),
+        sets=[local.features[inside[i]] for i in rows],
+        at=np.column_stack([np.zeros_like(slabs), slabs]),
+        visits=visits,
+        laps=1,
+        steps=len(inside),
+        converged=True,
+        interrupted=False,
+    )
+
+
+def _sets(model: Model, features: IntArray) -> tuple[npt.NDArray[np.bool_], Float64Array]:
+    """All sets that meet the conditions, as rows over `features` (n, k), and their log prior up to a constant (n,)."""
+    target, free = model.target, np.flatnonzero(model.free[features])
+    fixed = np.isin(features, model.included)
+    sizes = range(len(free) + 1) if target.size is None else [target.size - len(model.included)]
+    subsets = [list(S) for k in sizes for S in combinations(free.tolist(), k)]
+    inside = np.tile(fixed, (len(subsets), 1))
+    log_prior = np.empty(len(subsets))
+    for i, subset in enumerate(subsets):
+        inside[i, subset] = True
+        S = features[inside[i]]
+        log_prior[i] = target.prior.theta[S].sum() + (target.volume.log_volume(S) if target.prior_has_volume else 0.0)
+    possible = log_prior > -np.inf
+    return inside[possible], log_prior[possible]
+
+
+def _systematic(pairs: Float64Array) -> tuple[IntArray, IntArray]:
+    """Positions of pairs, each as often as its probability says, give or take one.
+
+    In the order of the pairs, so that every n-th of them is such a selection, too.
+    """
+    chosen = np.searchsorted(np.cumsum(pairs), (np.arange(KEPT) + 0.5) / KEPT * pairs.sum() * (1 - 1e-12))
+    rows, slabs = np.unravel_index(chosen, pairs.shape)
+    return np.asarray(rows, dtype=np.int64), np.asarray(slabs, dtype=np.int64)

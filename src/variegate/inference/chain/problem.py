@@ -1,0 +1,119 @@
+"""The posterior over sets as the compiled loop knows it, and the triangular systems of the present set."""
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from ...dpp.sets import Float64Array, IntArray
+from .system import System, append, clear, delete, learn_row
+
+DEPENDENT = 1e-12  # a feature whose squared part outside the span of the others is smaller is a copy of them
+
+
+class Problem(NamedTuple):
+    """The posterior over sets of the n features in scope, given everything else.
+
+    log p(S | …) = Σ_k evidence_k(S) + tilt(S) + |S| log κ + log ν(S), where evidence k is a `QuadraticForm` over the C
+    columns of the features.
+    """
+
+    gram: Float64Array  # (K or K + 1, C, C), `known` rows; where the prior has ν its cosines are the last system
+    known: npt.NDArray[np.bool_]  # (K or K + 1, C)
+    vectors: Float64Array  # (K or K + 1, 5, C)
+    tables: Float64Array  # (K or K + 1, 3, C, C)
+    members: IntArray  # (K or K + 1, C)
+    columns: Float64Array  # Z (C, N)
+    units: Float64Array  # (n, d) rows of Φ at unit length, or (n, 0)
+    precision: Float64Array  # (K, N)
+    fixed: Float64Array  # (K, p, C)
+    first: IntArray  # (n + 1,) features' first columns
+    tilt: Float64Array  # (n,) log-odds of the prior without ν and without the constant of its size
+    noise: Float64Array  # (K, 3) shape, rate, floor; shape = 0 where the noise is known
+    movable: npt.NDArray[np.bool_]  # (n,) the others stay in or out
+    nugget: float
+
+
+class Grid(NamedTuple):
+    """Hyperparameters that are averaged over: I prior sizes and J slab precisions, one of each where it is given."""
+
+    log_kappa: Float64Array  # (I,) constants added to the prior's log-odds
+    log_normalizer: Float64Array  # (I,) of the prior with each
+    log_c: Float64Array  # (J,) evenly spaced
+    log_prior: Float64Array  # (I, J)
+
+
+class State(NamedTuple):
+    """The set in the order in which its members came, and workspace."""
+
+    order: IntArray  # (n,) the first size[0] entries are the members
+    place: IntArray  # (n,) position in `order`, −1 outside
+    size: IntArray  # (1,)
+    log_odds: Float64Array  # (n,)
+    odds: Float64Array  # (n,)
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def part(p: Problem, k: int) -> System:
+    """System number k."""
+    return System(p.gram[k], p.vectors[k], p.tables[k], p.members[k])
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def learn(p: Problem, k: int, j: int) -> None:
+    """Row j of the Gram matrix of system k, unless it is known."""
+    if p.known[k, j]:
+        return
+    p.known[k, j] = True
+    if k < len(p.noise):
+        learn_row(p.gram[k, j], j, p.columns, p.precision[k], p.fixed[k])
+    else:
+        learn_row(p.gram[k, j], j, p.units, np.ones(p.units.shape[1]), np.empty((0, 0)))
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def add(p: Problem, s: State, m: int, columns: int, c: float) -> int:
+    """Feature m comes in; returns the number of columns then."""
+    wide = p.first[m + 1] - p.first[m]
+    for k in range(len(p.gram)):
+        volume = k == len(p.noise)
+        for j in range(1 if volume else wide):
+            column = m if volume else p.first[m] + j
+            learn(p, k, column)
+            append(part(p, k), s.size[0] if volume else columns + j, column, DEPENDENT if volume else c)
+    s.place[m] = s.size[0]
+    s.order[s.size[0]] = m
+    s.size[0] += 1
+    return int(columns + wide)
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def remove(p: Problem, s: State, m: int, columns: int) -> int:
+    """Feature m leaves; returns the number of columns then."""
+    position, before = s.place[m], 0
+    for i in range(position):
+        before += p.first[s.order[i] + 1] - p.first[s.order[i]]
+    wide = p.first[m + 1] - p.first[m]
+    for k in range(len(p.gram)):
+        volume = k == len(p.noise)
+        for j in range(1 if volume else wide):
+            delete(part(p, k), s.size[0] if volume else columns - j, position if volume else before + wide - 1 - j)
+    for i in range(position + 1, s.size[0]):
+        s.order[i - 1] = s.order[i]
+        s.place[s.order[i]] = i - 1
+    s.place[m] = -1
+    s.size[0] -= 1
+    return int(columns - wide)
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def rebuild(p: Problem, s: State, c: float) -> int:
+    """The systems of the present set from nothing, which also ends the growth of rounding errors."""
+    for k in range(len(p.gram)):
+        clear(part(p, k), c if k < len(p.noise) else p.nugget)
+    size, columns = s.size[0], s.size[0] * 0  # an int64, as in the loop
+    s.size[0] = 0
+    for i in range(size):
+        columns = add(p, s, s.order[i], columns, c)
+    return int(columns)
