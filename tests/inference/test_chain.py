@@ -11,8 +11,8 @@ from variegate.dpp import LowRankDPP
 from variegate.inference import ChainSettings, ConvergenceWarning, Target, sample
 from variegate.inference.chain import enumeration, run
 from variegate.inference.chain.errors import Batches
-from variegate.inference.chain.problem import part
 from variegate.inference.chain.model import Position
+from variegate.inference.chain.problem import part
 from variegate.inference.chain.scope import scope_probabilities, survey
 from variegate.inference.chain.system import D, R, U, Y, append, clear, delete
 from variegate.likelihoods import CustomLikelihood, Gaussian, Grouped, Logistic, SumLikelihood

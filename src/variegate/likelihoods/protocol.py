@@ -216,7 +216,7 @@ class AugmentedLikelihood(QuadraticLikelihood, Protocol):
         ...
 
     def draw_predictor(self, S: IntArray, c: float, auxiliary: Any, rng: np.random.Generator) -> Predictor | None:
-        """Draw coefficients given the set, the slab precision and the auxiliary variables, which are None at the start.
+        """Draw coefficients given the set, the slab precision and the auxiliary variables (None at the start).
 
         None where there are no such variables.
         """

@@ -18,8 +18,8 @@ from ..target import Target
 from .enumeration import can_enumerate, enumerate_sets
 from .errors import Averages
 from .grid import hyperparameter_grid
-from .problem import Grid
 from .model import NOTHING, Model
+from .problem import Grid
 from .run import Chains, Limits, run_chains
 from .starts import first_sets
 
@@ -159,7 +159,7 @@ def sample(
 ) -> Sample:
     """Draw from the posterior over sets until every inclusion probability has a Monte Carlo error below `tol`.
 
-    Where there are at most 4,096 sets, and the evidence needs no auxiliary variables, all of them are looked at instead.
+    Where there are at most 4,096 sets, and the evidence needs no auxiliary variables, all of them are summed instead.
 
     Requires of the likelihood a quadratic form given auxiliary variables (`Gaussian`, `Logistic`, groups and sums of
     these), or one around the posterior and the evidence, by which moves are then accepted. `included` features are in
