@@ -125,7 +125,7 @@ def whole_fits() -> str:
     for task in TASKS:
         kind = vg.DiverseRegressor if task == "regression" else vg.DiverseClassifier
         seconds, off, laps = [], [], []
-        for seed in range(3):
+        for seed in (30, 31, 32):  # the chain was tuned on 0 and 1
             data = vg.datasets.make_blocks(**LARGE, task=task, rng=seed)
             start = time.perf_counter()
             model = kind(random_state=0).fit(data.X, data.y)

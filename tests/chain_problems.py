@@ -1,14 +1,27 @@
 """Exact posteriors of small problems, hyperparameters included, by enumeration; and textbook samplers."""
 
+from contextlib import contextmanager
+
 import numpy as np
 from scipy.special import expit, logsumexp
 
 from inference_problems import make_target
 from oracle import all_sets
+from variegate.inference.chain import enumeration
 from variegate.inference.chain.grid import hyperparameter_grid
 from variegate.inference.chain.model import Model, Pace
 
 NONE = np.empty(0, dtype=np.int64)
+
+
+@contextmanager
+def chains_only():
+    """Chains, however few sets there are."""
+    most, enumeration.MOST = enumeration.MOST, 0
+    try:
+        yield
+    finally:
+        enumeration.MOST = most
 
 
 def model_of(target, average_size=False, average_slab=False, included=NONE, excluded=NONE):

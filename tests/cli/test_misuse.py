@@ -160,7 +160,7 @@ def test_ctrl_c_leaves_nothing(run, folder, monkeypatch, where):
     assert left_over(folder) == []
 
 
-def test_a_fit_that_was_interrupted_is_no_answer(run, folder, monkeypatch):
+def test_a_fit_that_was_interrupted_is_no_answer(run, folder, monkeypatch, chains):
     from variegate.inference.chain import run as chains
     from variegate.inference.chain import sample as whole
 

@@ -52,7 +52,7 @@ def test_the_record_tells_all(run, folder):
 
 
 @pytest.mark.parametrize("outcome", [("y", "kind"), ("kind", "y")])
-def test_a_run_repeats_from_its_record(run, folder, outcome):
+def test_a_run_repeats_from_its_record(run, folder, outcome, chains):
     first = run(
         "select", "data.csv", "--outcome", outcome[0], "--exclude", outcome[1], *QUICK, "--out", "one", "--seed", 3
     )

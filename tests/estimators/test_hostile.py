@@ -307,7 +307,7 @@ def interrupt_after(lap, monkeypatch):
 
 @both
 @pytest.mark.filterwarnings("default::variegate.ConvergenceWarning")
-def test_an_interrupt_keeps_what_the_chains_have_seen(make, y, monkeypatch):
+def test_an_interrupt_keeps_what_the_chains_have_seen(make, y, monkeypatch, chains):
     interrupt_after(3, monkeypatch)
     with pytest.warns(vg.ConvergenceWarning, match="Interrupted: the probabilities are what was found so far"):
         model = make(max_iter=50).fit(X, y)
@@ -322,7 +322,7 @@ def test_an_interrupt_keeps_what_the_chains_have_seen(make, y, monkeypatch):
 
 @both
 @pytest.mark.parametrize("lap", [-4, 0, 1])
-def test_an_interrupt_before_there_is_anything_is_an_interrupt(make, y, lap, monkeypatch):
+def test_an_interrupt_before_there_is_anything_is_an_interrupt(make, y, lap, monkeypatch, chains):
     model = make().fit(X, y)
     interrupt_after(lap, monkeypatch)
     with pytest.raises(KeyboardInterrupt):

@@ -98,7 +98,7 @@ def test_probabilities_of_the_chain_are_those_of_the_posterior():
         assert model.inclusion_errors_.max() <= 0.01
 
 
-def test_tol_is_the_error_that_is_asked_for():
+def test_tol_is_the_error_that_is_asked_for(chains):
     rough, fine = (regress(tol=tol, max_iter=300).fit(X[:, :8], Y) for tol in (0.05, 0.005))
     assert rough.inclusion_errors_.max() <= 0.05
     assert fine.inclusion_errors_.max() <= 0.005
@@ -107,7 +107,7 @@ def test_tol_is_the_error_that_is_asked_for():
 
 
 @pytest.mark.filterwarnings("default::variegate.ConvergenceWarning")
-def test_max_iter_is_the_number_of_laps_and_stopping_there_is_said():
+def test_max_iter_is_the_number_of_laps_and_stopping_there_is_said(chains):
     with pytest.warns(vg.ConvergenceWarning, match="After 9 laps .* above 0.0001: allow more laps"):
         model = regress(max_iter=9, tol=1e-4).fit(X, Y)
     assert model.n_iter_ == 9
@@ -283,7 +283,7 @@ def test_random_state_decides(solver):
         np.testing.assert_array_equal(one.inclusion_probabilities_, two.inclusion_probabilities_)
 
 
-def test_silent_unless_asked(capsys):
+def test_silent_unless_asked(capsys, chains):
     regress().fit(X, Y)
     assert capsys.readouterr() == ("", "")
     regress(verbose=1, max_iter=8).fit(X, Y)

@@ -9,7 +9,7 @@ from chain_problems import Enumerated, Pace, g_test, make_target, model_of, text
 from inference_problems import correlated_data, similarity_of_columns
 from variegate.dpp import LowRankDPP
 from variegate.inference import ChainSettings, ConvergenceWarning, Target, sample
-from variegate.inference.chain import enumeration, run
+from variegate.inference.chain import run
 from variegate.inference.chain.errors import Batches
 from variegate.inference.chain.model import Position
 from variegate.inference.chain.problem import part
@@ -19,14 +19,10 @@ from variegate.likelihoods import CustomLikelihood, Gaussian, Grouped, Logistic,
 from variegate.likelihoods.augmentation import Predictor
 from variegate.priors import bernoulli_prior, dpp_prior
 
+pytestmark = pytest.mark.usefixtures("chains")
+
 GIVEN = ChainSettings(average_size=False, average_slab=False)
 NONE = np.empty(0, dtype=np.int64)
-
-
-@pytest.fixture(autouse=True)
-def chains(monkeypatch):
-    """Chains, however few sets there are."""
-    monkeypatch.setattr(enumeration, "MOST", 0)
 
 
 def close(found, exact):

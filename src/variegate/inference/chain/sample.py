@@ -193,7 +193,9 @@ def sample(
 
     with threadpool_limits(1, user_api="blas"):
         if can_enumerate(model):
-            return _value(model, settings, enumerate_sets(model))
+            found = enumerate_sets(model)
+            report(1, found.averages)
+            return _value(model, settings, found)
         starts = first_sets(model, CHAINS, rng) if starts is None else [model.possible(S, rng) for S in starts]
         found = run_chains(model, starts, rng, Limits(settings.tol, settings.max_laps), report)
     if found.interrupted:
