@@ -51,7 +51,7 @@ class Diagnostics(NamedTuple):
     largest_error: float | None = None  # Monte Carlo error of the least certain probability; None: not known
     tol: float | None = None  # what was asked for
     disagreement: float | None = None  # variance between chains over the one expected, for the worst feature: 1 to 10
-    effective_size: float | None = None  # independent sets that the chains are worth, for the worst feature
+    effective_size: float | None = None  # independent sets that the chains are worth, for the worst feature; None: all
     bound: Bound | None = None
 
     def messages(self) -> list[str]:

@@ -11,7 +11,7 @@ from .diagnostics import Bound, Diagnostics
 from .dpp import IndependentSets, SetDistribution
 from .dpp.sets import IntArray, as_count, as_size
 from .inference import Fit, Sample, Target
-from .inference.importance import smooth
+from .inference.variational.importance import smooth
 from .inference.local_search import grow, polish, resize, swaps
 from .naming import find_positions
 from .predictions import Component, PredictiveMixture, average_predictions
@@ -326,7 +326,7 @@ def _of_chains(found: Sample) -> dict[str, Any]:
         "largest_error": float(found.inclusion_errors.max()),
         "tol": found.settings.tol,
         "disagreement": float(found.disagreement.max()),
-        "effective_size": found.effective_size,
+        "effective_size": found.effective_size if np.isfinite(found.effective_size) else None,
     }
 
 

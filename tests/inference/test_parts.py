@@ -10,13 +10,12 @@ from inference_problems import PAIRS, Exact, correlated_data, make_target, simil
 from variegate.dpp.volume import Volume
 from variegate.inference import Settings, Target, fit
 from variegate.inference.chain.sample import quick_sets
-from variegate.inference.hyperparameters import learn_size, learn_slab_precision
-from variegate.inference.importance import fit_pareto, smooth
+from variegate.inference.variational import tuning
+from variegate.inference.variational.empirical_bayes import learn_size, learn_slab_precision
+from variegate.inference.variational.importance import fit_pareto, smooth
 from variegate.inference.local_search import grow, polish
-from variegate.inference.proposal import propose
-from variegate.inference.rao_blackwell import hopeless
-from variegate.inference.starts import flat_start, later_starts, start_at
-from variegate.inference.statistics import Step
+from variegate.inference.variational.proposal import propose
+from variegate.inference.variational.starts import flat_start, later_starts, start_at
 from variegate.likelihoods import CustomLikelihood, Gaussian, Logistic, SumLikelihood, logistic
 from variegate.priors import bernoulli_prior, dpp_prior
 
@@ -193,7 +192,7 @@ class TestProposal:
         covariance = (exact.gamma * q[:, None]).T @ exact.gamma - np.outer(mean, mean)
         gradient = np.random.default_rng(1).normal(size=8)
         found = propose(target, theta).natural_direction(gradient, mean)
-        ridge = 0.05 * np.diag(np.diag(covariance))
+        ridge = tuning.RIDGE * np.diag(np.diag(covariance))
         np.testing.assert_allclose((covariance + ridge) @ found, gradient, rtol=1e-6, atol=1e-6)
 
     def test_improbable_features_are_left_out(self):
@@ -204,7 +203,7 @@ class TestProposal:
         theta = np.where(np.arange(600) < 5, 0.0, -12.0)
         whole = propose(target, theta)
         part = propose(target, theta, whole.q.inclusion_prob())
-        assert len(part.active) == 256
+        assert len(part.active) == tuning.ALWAYS
         assert set(range(5)) <= set(part.active)
         assert part.log_normalizer == pytest.approx(whole.log_normalizer, abs=0.02)
         assert all(np.isin(S, part.active).all() for S in part.draw(20, rng))
@@ -389,32 +388,11 @@ def test_no_exchange_improves_a_polished_set_though_gains_are_approximate(rng):
         assert best < target.log_joint(S) + 1e-6
 
 
-class TestGivingUp:
-    """When stage A gives up a start, and when local search gives up a set."""
-
-    def hopeless(self, values, promise, to_beat):
-        trace = [(value, 0.1) for value in values]
-        return hopeless(trace, Step(np.zeros(1), squared=2 * promise, noise=0.0), to_beat)
-
-    def test_before_the_trial_only_the_promise_counts(self):
-        assert not self.hopeless([-20.0, -20.0], promise=6.0, to_beat=0.0)  # four such steps go beyond
-        assert self.hopeless([-20.0, -20.0], promise=4.0, to_beat=0.0)
-
-    def test_after_it_a_start_must_be_rising(self):
-        assert self.hopeless([-5.0] * 4, promise=50.0, to_beat=0.0)
-        assert not self.hopeless([-11.0, -9.0, -7.0, -5.0], promise=50.0, to_beat=0.0)
-        assert self.hopeless([-5.0, -7.0, -9.0, -11.0], promise=50.0, to_beat=0.0)
-        assert self.hopeless([-40.0, -30.0, -20.0, -15.0], promise=50.0, to_beat=0.0)  # rising, from too far below
-
-    def test_what_is_level_with_the_best_goes_on(self):
-        assert not self.hopeless([-0.2] * 6, promise=0.0, to_beat=0.0)  # within three standard errors
-        assert not self.hopeless([-5.0] * 6, promise=0.0, to_beat=-np.inf)
-
-    def test_only_a_thorough_search_looks_behind_gains_that_underrate(self):
-        worth = np.array([1.0, -1.0, 2.0])
-        likelihood = CustomLikelihood(lambda S: float(worth[S].sum()), 3, flip_gains=lambda S: np.full(3, -1.0))
-        likelihood.exact_gains = False
-        target = Target(likelihood, bernoulli_prior(3, expected_size=1.5), "bernoulli")
-        nothing = np.empty(0, dtype=np.int64)
-        assert polish(target, nothing, keep_size=False, thorough=False).tolist() == []
-        assert polish(target, nothing, keep_size=False).tolist() == [0, 2]
+def test_only_a_thorough_search_looks_behind_gains_that_underrate():
+    worth = np.array([1.0, -1.0, 2.0])
+    likelihood = CustomLikelihood(lambda S: float(worth[S].sum()), 3, flip_gains=lambda S: np.full(3, -1.0))
+    likelihood.exact_gains = False
+    target = Target(likelihood, bernoulli_prior(3, expected_size=1.5), "bernoulli")
+    nothing = np.empty(0, dtype=np.int64)
+    assert polish(target, nothing, keep_size=False, thorough=False).tolist() == []
+    assert polish(target, nothing, keep_size=False).tolist() == [0, 2]

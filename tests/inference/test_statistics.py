@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from inference_problems import PAIRS, Exact, make_target
-from variegate.inference.proposal import propose
-from variegate.inference.statistics import (
+from variegate.inference.variational.proposal import propose
+from variegate.inference.variational.statistics import (
     Statistics,
     Step,
     at_right_length,

@@ -1,9 +1,10 @@
 """From the target to a posterior: exact chains, and the paper's variational methods."""
 
 from .chain.sample import ChainSettings, Hyperparameters, Sample, sample
-from .fit import Fit, Settings, fit
 from .progress import ConvergenceWarning, Progress
 from .target import Target
+from .variational.fit import Settings, fit
+from .variational.result import Fit
 
 __all__ = [
     "ChainSettings",

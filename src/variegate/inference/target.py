@@ -159,8 +159,8 @@ class Target:
         return bool(getattr(self.likelihood, "exact_gains", True))
 
     @property
-    def sets_are_dear(self) -> bool:
-        """Whether each new set costs a run of expectation propagation, and is hardly met again."""
+    def evaluations_are_expensive(self) -> bool:
+        """Whether each set needs expectation propagation, and rarely repeats."""
         return not self.exact_gains and not self.sets_recur
 
     @property
@@ -179,7 +179,7 @@ class Target:
         return q.log_normalizer if self.size is None else q.log_normalizer_fixed_size(self.size)
 
     def draw(self, q: SetDistribution, n: int, rng: np.random.Generator) -> list[IntArray]:
-        """N sets from q."""
+        """Draw n sets from q."""
         return q.sample(n, rng) if self.size is None else q.sample_fixed_size(self.size, n, rng)
 
     @cached_property
@@ -204,6 +204,11 @@ class Target:
             return self.prior
         own = np.diag(np.exp(self.volume.log_norms) * np.sqrt(self.volume.nugget))
         return LowRankDPP(np.hstack([self.prior.phi, own]), self.prior.theta)
+
+    def log_ratios(self, q: SetDistribution, sets: Sequence[IntArray]) -> Float64Array:
+        """Log p(y, S) − log q(S) of each set (n,): their mean over draws from q is the ELBO."""
+        h = np.array([self.log_weight(S) - q.theta[S].sum() for S in sets])
+        return np.asarray(h + self.log_normalizer(q) - self.prior_log_normalizer)
 
     def with_prior(self, prior: SetDistribution) -> Self:
         """The same data under another prior; evaluations stay valid unless it brings another phi."""

@@ -130,6 +130,7 @@ def _selection(model: Any) -> dict[str, Any]:
         "n_chosen": len(units),
         "rows_shown": content.ROWS,
         "several_classes": several,
+        "is_class": hasattr(model, "classes_"),
         "effect_of": "the log-odds of the class named" if several else what,
         "thing": _thing(model),
         "within": within if within > 0 else None,
@@ -184,6 +185,8 @@ def _trust(model: Any, about: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _chain_facts(found: Diagnostics) -> list[tuple[str, str]]:
+    if found.effective_size is None:
+        return [("Largest Monte Carlo error of a probability", "0: all sets were summed")]
     return [
         ("Largest Monte Carlo error of a probability", f"{found.largest_error:.3f} ({found.tol:g} was asked for)"),
         ("Independent sets that the chains are worth", f"{found.effective_size:,.0f}"),

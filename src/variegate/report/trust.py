@@ -61,6 +61,8 @@ def further_lines(about: Mapping[str, Any], found: Diagnostics) -> list[str]:
 
 def _known(found: Diagnostics) -> Verdict:
     question = "Are the probabilities those of the data and the model?"
+    if found.largest_error == 0.0:
+        return Verdict(question, "Yes: there are so few possible sets that all of them were summed.", "good")
     within = f"±{2 * (found.largest_error or 0.0):.2g} for the least certain, two Monte Carlo errors"
     if found.converged:
         return Verdict(question, f"Yes, computed without approximation, up to chance ({within}).", "good")

@@ -5,21 +5,18 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from ..dpp import IndependentSets, LowRankDPP, SetDistribution
-from ..dpp.sets import IntArray
+from ...dpp import IndependentSets, LowRankDPP, SetDistribution
+from ...dpp.sets import IntArray
+from ..target import Float64Array, Target
+from . import tuning
 from .statistics import open_features
-from .target import Float64Array, Target
 
-LEFT_OUT = 0.01  # expected number of features left out of a draw
-ALWAYS = 256  # this many features are always in
-TOGETHER = 512  # at most this many features share a step of the natural gradient
-RIDGE = 0.05  # share of the diagonal added to F, against directions in which q hardly varies
 
 
 class Proposal(NamedTuple):
     """q_θ given that the features outside `active` are not in the set.
 
-    They are few in expectation (LEFT_OUT), and a decomposition costs O(|active|³) instead of O(Md² + d³).
+    They are few in expectation (tuning.LEFT_OUT), and a decomposition costs O(|active|³) instead of O(Md² + d³).
     """
 
     q: SetDistribution
@@ -27,7 +24,7 @@ class Proposal(NamedTuple):
     size: int | None
 
     def draw(self, n: int, rng: np.random.Generator) -> list[IntArray]:
-        """N sets, as positions among all features."""
+        """Draw n sets, as positions among all features."""
         sets = self.q.sample(n, rng) if self.size is None else self.q.sample_fixed_size(self.size, n, rng)
         return [self.active[S] for S in sets]
 
@@ -53,7 +50,7 @@ class Proposal(NamedTuple):
         q = self.q if self.size is None else self.q.rescaled(min(self.size, 0.95 * self.q.rank))
         if isinstance(q, IndependentSets):
             return direction
-        order = np.argsort(-variance[self.active], kind="stable")[:TOGETHER]
+        order = np.argsort(-variance[self.active], kind="stable")[:tuning.TOGETHER]
         coupled = np.sort(order[open_features(inclusion[self.active][order])])
         K = q.marginal_kernel(coupled)
         p = K.diagonal()
@@ -67,7 +64,7 @@ class Proposal(NamedTuple):
 def propose(target: Target, theta: Float64Array, inclusion: Float64Array | None = None) -> Proposal:
     """q_θ on the features that matter, judged by earlier inclusion probabilities; on all where there are none."""
     active = np.arange(target.n_features)
-    if inclusion is not None and target.n_features > ALWAYS:
+    if inclusion is not None and target.n_features > tuning.ALWAYS:
         order = np.argsort(inclusion, kind="stable")
         out = min(int(np.searchsorted(np.cumsum(inclusion[order]), LEFT_OUT)), target.n_features - ALWAYS)
         active = np.sort(order[out:])

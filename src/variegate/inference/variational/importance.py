@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
-from .target import Float64Array
+from ..target import Float64Array
 
 ALIKE = 0.9  # weights that are worth this share of the sets are too alike to have a tail
 

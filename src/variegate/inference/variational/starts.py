@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..dpp.sets import IntArray
-from . import local_search
-from .chain.sample import quick_sets
+from ...dpp.sets import IntArray
+from .. import local_search
+from ..chain.sample import quick_sets
 from .statistics import LIMIT, log_ratio
-from .target import Float64Array, Target
+from ..target import Float64Array, Target
 
 
 def flat_start(target: Target) -> Float64Array:

@@ -12,18 +12,15 @@ from typing import Self
 
 import numpy as np
 
-from ..dpp.sets import IntArray
-from .target import Batch, Float64Array, Target
+from ...dpp.sets import IntArray
+from ..target import Batch, Float64Array, Target
+from . import tuning
 
-PAIRS = 16  # exact evaluations a batch,
-PAIRS_OF_FEW = 1536  # or this many by the number of features: few features have few sets, most of them remembered
-MEMORY = 0.9  # weight of the past
-WORTHWHILE = 1e-3  # pairs with less variance than this under q do not matter
 
 
 @dataclass
 class GainCorrection:
-    """Running averages of the errors; the one mutable thing in the loop."""
+    """Running averages of the errors, updated in place."""
 
     total: Float64Array
     count: Float64Array = field(init=False)
@@ -47,10 +44,10 @@ class GainCorrection:
         self, target: Target, sets: Sequence[IntArray], batch: Batch, w: Float64Array, rng: np.random.Generator
     ) -> None:
         """Compare some gains of this batch with exact ones, pairs (set, feature) drawn in proportion to w (n, M)."""
-        self.total *= MEMORY
-        self.count *= MEMORY
+        self.total *= tuning.MEMORY
+        self.count *= tuning.MEMORY
         w = w.ravel()
-        n = min(max(PAIRS, PAIRS_OF_FEW // target.n_features), int((w > WORTHWHILE).sum()))
+        n = min(max(tuning.PAIRS, tuning.PAIRS_OF_FEW // target.n_features), int((w > tuning.WORTHWHILE).sum()))
         if n == 0:
             return
         for pair in np.unique(rng.choice(len(w), size=n, p=w / w.sum())):

@@ -5,25 +5,22 @@ from functools import cache
 
 import numpy as np
 
-from ..dpp import LowRankDPP
-from ..dpp.sets import IntArray
-from ..likelihoods import FlipLikelihood
-from .target import Target
-
-SMALLEST_SIZE = 1.0  # the expected size is never learned below one feature
-PRECISION_RANGE = (1e-3, 1e6)
-LARGEST_STEP = np.log(8.0)  # in log c, at once
-SETS_FOR_SLAB = 24
+from ...dpp import LowRankDPP
+from ...dpp.sets import IntArray
+from ...likelihoods import FlipLikelihood
+from ..target import Target
+from . import tuning
 
 
-def learn_size(target: Target, expected_size: float, least_change: float = 0.1) -> Target:
+
+def learn_size(target: Target, expected_size: float, least_change: float = tuning.FIRST_CHANGE) -> Target:
     """The prior whose expected size is that of q: there the derivative of the ELBO in α vanishes.
 
     A change of less than `least_change`, in logs, is left alone.
     """
     prior = target.prior
     largest = 0.9 * min(prior.phi.shape) if isinstance(prior, LowRankDPP) else 0.9 * prior.n_items
-    size = min(max(expected_size, SMALLEST_SIZE), max(0.5 * target.n_features, SMALLEST_SIZE), largest)
+    size = min(max(expected_size, tuning.SMALLEST_SIZE), max(0.5 * target.n_features, tuning.SMALLEST_SIZE), largest)
     if abs(np.log(size / prior.expected_size)) < least_change:
         return target
     try:
@@ -32,16 +29,16 @@ def learn_size(target: Target, expected_size: float, least_change: float = 0.1) 
         return target
 
 
-def learn_slab_precision(target: Target, sets: Sequence[IntArray], least_change: float = 0.2) -> Target:
-    """C at the largest average log evidence of sets from q, by a parabola in log c, a factor of eight at most."""
+def learn_slab_precision(target: Target, sets: Sequence[IntArray], least_change: float = 2 * tuning.FIRST_CHANGE) -> Target:
+    """Slab precision c maximising the average log evidence of sets from q, by a parabola in log c, a factor of eight at most."""
     likelihood = target.likelihood
     if not isinstance(likelihood, FlipLikelihood):
         return target
-    sets = [S for S in sets if len(S)][:SETS_FOR_SLAB]
+    sets = [S for S in sets if len(S)][: tuning.SLAB_SETS]
     if not sets:
         return target
-    here = float(np.clip(np.log(likelihood.slab_precision), *np.log(PRECISION_RANGE)))
-    step = LARGEST_STEP / 2
+    here = float(np.clip(np.log(likelihood.slab_precision), *np.log(tuning.PRECISION_RANGE)))
+    step = tuning.LARGEST_STEP / 2
 
     @cache
     def value(i: int) -> float:
@@ -57,7 +54,7 @@ def learn_slab_precision(target: Target, sets: Sequence[IntArray], least_change:
         if curvature < 0:
             peak += 0.5 * step * (left - right) / curvature
     # only now: a grid clipped to the range is no longer even, and its parabola is wrong
-    peak = float(np.clip(peak, *np.log(PRECISION_RANGE)))
+    peak = float(np.clip(peak, *np.log(tuning.PRECISION_RANGE)))
     if abs(peak - np.log(likelihood.slab_precision)) < least_change:
         return target
     return target.with_slab_precision(float(np.exp(peak)))

@@ -13,12 +13,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logsumexp
 
-from ..dpp.sets import IntArray
+from ...dpp.sets import IntArray
+from ..target import Batch, Float64Array, Target, membership
+from . import tuning
 from .correction import GainCorrection
-from .target import Batch, Float64Array, Target, membership
 
-REPLACED = 4  # members of a set that are replaced in turn, for a fixed size
-UNDECIDED = 1e-3  # p(1 − p) above this
 HALVES = slice(0, None, 2), slice(1, None, 2)  # of a batch, where one half judges the other
 LIMIT = 1e6  # a log-odds beyond this is certainty
 
@@ -58,7 +57,7 @@ class Statistics(NamedTuple):
 
 def open_features(inclusion: Float64Array) -> npt.NDArray[np.bool_]:
     """Which features q is undecided about."""
-    return np.asarray(inclusion * (1 - inclusion) > UNDECIDED)
+    return np.asarray(inclusion * (1 - inclusion) > tuning.UNDECIDED)
 
 
 def average_step(w: Float64Array, change: Float64Array) -> Step:
@@ -106,7 +105,7 @@ def at_right_length(directions: Float64Array, found: Statistics) -> Float64Array
 
 
 def log_ratio(target: Target, theta: Float64Array, batch: Batch) -> tuple[Float64Array, Float64Array]:
-    """H (n,), and its change when m comes in, δ_m − θ_m (n, M)."""
+    """Return h (n,) and its change when m is added, δ_m − θ_m (n, M)."""
     tilt = float(target.prior_has_volume) - float(target.family_has_volume)
     h = batch.log_evidence + batch.members @ (target.prior.theta - theta)
     change = batch.gains + (target.prior.theta - theta)
@@ -177,7 +176,7 @@ def fixed_size_statistics(
     of a feature that is nearly always in, and the covariance given T and over T, which counts the members of T, little
     of the others: each feature has the mixture of both that varies least.
     """
-    k, replaced = len(sets[0]), min(len(sets[0]), REPLACED)
+    k, replaced = len(sets[0]), min(len(sets[0]), tuning.REPLACED)
     rests = [np.delete(S, j) for S in sets for j in rng.permutation(k)[:replaced]]
     batch = target.evaluate(rests)
     h_rest, change = log_ratio(target, theta, batch)

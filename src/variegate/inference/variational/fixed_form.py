@@ -9,15 +9,15 @@ Bernoulli prior and samples from a DPP: that is the target with a DPP prior of t
 "dpp").
 """
 
+from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
 from scipy.sparse.linalg import cg
 
-from ..dpp import SetDistribution
-from .progress import Callback, Progress
-from .rao_blackwell import Point
-from .target import Float64Array, Target
+from ...dpp import SetDistribution
+from ..target import Float64Array, Target
+from .points import Point
 
 REPORTED = 50  # a progress report every so many steps
 FEWEST_STEPS = 40  # for each feature: before that a coefficient hangs on a draw or two
@@ -34,12 +34,11 @@ def fixed_form(
     *,
     n_iter: int = 4000,
     covariance: Covariance = "empirical",
-    callback: Callback | None = None,
-) -> Point:
-    """Run Algorithm 1 for n_iter steps from θ = start, under the target's hyperparameters as they are.
+) -> Iterator[Point]:
+    """Run Algorithm 1 for n_iter steps from θ = start, under the target's hyperparameters; the last point is its answer.
 
     covariance "closed" replaces γ̃γ̃ᵀ by E_q[γ̃γ̃ᵀ] in closed form: K_iiK_jj − K_ij² off the diagonal, not K as in
-    the paper; for free sizes only. `converged` says that the averaged steps and their average tell the same (`agree`).
+    the paper; for free sizes only. `converged` says that the two halves of the averaged steps, and their average, agree (`agree`).
     """
     if covariance == "closed" and target.size is not None:
         raise ValueError(
@@ -51,7 +50,7 @@ def fixed_form(
     C = np.diag(np.append(_inclusion(target, q), 1.0))
     g = C @ theta
     C_sums, g_sums = np.zeros((2, M + 1, M + 1)), np.zeros((2, M + 1))  # third and last quarter of the steps
-    trace = np.empty(n_iter)
+    trace, path = np.empty(n_iter), []
     for t in range(n_iter):
         q = target.distribution(theta[:M])
         S = target.draw(q, 1, rng)[0]
@@ -67,17 +66,19 @@ def fixed_form(
             late = int(t >= 3 * n_iter // 4)
             C_sums[late] += C_new
             g_sums[late] += g_new
-        if callback is not None and (t + 1) % REPORTED == 0:
-            recent = float(trace[t + 1 - REPORTED : t + 1].mean())
-            callback(Progress("fixed form", t + 1, recent, float(len(S)), theta[:M]))
+        if (t + 1) % REPORTED == 0 and t + 1 < n_iter:
+            path.append(theta[:M].copy())
+            some = np.full(t + 1, np.nan)
+            now = Point(np.mean(path[len(path) // 2 :], axis=0), np.diag(C)[:M], trace[: t + 1].copy(), some)
+            yield now._replace(stage="fixed form", expected_size=float(len(S)), at=path[-1])
     averaged = _solve(C_sums.sum(axis=0), g_sums.sum(axis=0), theta)
     third, last = (_solve(C_half, g_half, theta) for C_half, g_half in zip(C_sums, g_sums, strict=True))
     q = target.distribution(averaged)
-    fresh = np.array([target.log_weight(S) - averaged[S].sum() for S in target.draw(q, CHECKED, rng)])
-    fresh += target.log_normalizer(q) - target.prior_log_normalizer
+    fresh = target.log_ratios(q, target.draw(q, CHECKED, rng))
     stands_still = _divergence(third, last, C_sums.sum(axis=0)) < AGREEMENT and agree(trace, fresh)
     converged = n_iter >= FEWEST_STEPS * M and stands_still
-    return Point(averaged, _inclusion(target, q), trace, np.full(n_iter, np.nan), converged)
+    end = Point(averaged, _inclusion(target, q), trace, np.full(n_iter, np.nan), converged)
+    yield end._replace(stage="fixed form", expected_size=float(end.inclusion.sum()), at=averaged)
 
 
 def _solve(C: Float64Array, g: Float64Array, start: Float64Array) -> Float64Array:

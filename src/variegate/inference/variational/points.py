@@ -1,0 +1,73 @@
+"""Where a solver stands: θ and the trace of the ELBO that led there."""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from ..progress import Progress
+from ..target import Float64Array
+from . import tuning
+
+
+class Point(NamedTuple):
+    """What a stage has come to. A stage is an iterator of points, one an iteration; its last one is its answer."""
+
+    theta: Float64Array  # (M,)
+    inclusion: Float64Array  # (M,)
+    elbo: Float64Array  # trace, one estimate an iteration
+    elbo_error: Float64Array  # Monte Carlo standard errors of the trace
+    converged: bool = False
+    stage: str = ""
+    expected_size: float = np.nan
+    at: Float64Array | None = None  # (M,) the last iterate, of which θ is an average
+
+    @classmethod
+    def of(cls, path: Sequence[Float64Array], inclusion: Float64Array, trace: Sequence[tuple[float, float]]) -> Self:
+        """The average of a path, with estimates of the ELBO and their errors."""
+        elbo, error = np.array(trace).T
+        return cls(np.mean(path, axis=0), inclusion, elbo, error, at=path[-1])
+
+    def progress(self) -> Progress:
+        """What a callback hears."""
+        # single draws, whose errors are not known, say little one by one
+        elbo = float(self.elbo[-1]) if np.isfinite(self.elbo_error[-1]) else self.level
+        return Progress(self.stage, len(self.elbo), elbo, self.expected_size, self.at)
+
+    @property
+    def _last(self) -> int:
+        n = len(self.elbo)
+        return min(max(tuning.LAST_ESTIMATES, n // 3), n)
+
+    @property
+    def level(self) -> float:
+        """ELBO where the stage ended: the average of its last estimates."""
+        return float(self.elbo[-self._last :].mean())
+
+    @property
+    def error(self) -> float:
+        """Standard error of `level`."""
+        return float(np.sqrt(np.square(self.elbo_error[-self._last :]).sum()) / self._last)
+
+    def after(self, first: "Point | None") -> Self:
+        """The same point, with the trace of the stage before it."""
+        if first is None:
+            return self
+        return self._replace(
+            elbo=np.concatenate([first.elbo, self.elbo]),
+            elbo_error=np.concatenate([first.elbo_error, self.elbo_error]),
+        )
+
+
+def level(point: Point) -> float:
+    """ELBO of a point, to sort by."""
+    return point.level
+
+
+def distinct(points: Sequence[Point]) -> list[Point]:
+    """Points without those that have come where one before them is."""
+    kept: list[Point] = []
+    for point in points:
+        if all(np.abs(point.inclusion - other.inclusion).max() > tuning.SAME_PLACE for other in kept):
+            kept.append(point)
+    return kept
