@@ -77,7 +77,7 @@ def steps_a_second() -> str:
 
 
 def millipede(data: object, task: str) -> object:
-    """Return the peer's selector for the same table, with our prior size and slab but independent features, or None."""
+    """Return the peer's selector for the same table, with our prior size and slab, or None."""
     if importlib.util.find_spec("millipede") is None:
         return None
     from millipede import BernoulliLikelihoodVariableSelector, NormalLikelihoodVariableSelector

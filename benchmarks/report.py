@@ -92,7 +92,7 @@ def main() -> str:
         [
             "## The report",
             versions("numpy", "playwright"),
-            f"M={M:,} candidates, {d} dimensions, {len(model._map)} chosen; headless Chromium, a file on disk.",
+            f"M={M:,} candidates, {d} dimensions, {len(model.selection_.chosen)} chosen; headless Chromium.",
             table(["", "measured", "bar"], rows),
         ]
     )

@@ -1,4 +1,4 @@
-"""What every number of the variational solver does: each halved and doubled, the ELBO and the time beside those of now."""
+"""What every number of the variational solver does to the ELBO and to the time, halved and doubled."""
 
 import time
 import warnings
@@ -90,8 +90,8 @@ def main() -> str:
     return "\n\n".join(
         [
             "## The numbers of the variational solver",
-            f"`python -m benchmarks tuning`. Change of the ELBO in nats, mean over {len(SEEDS)} data sets of each problem "
-            f"({', '.join(problems)}), and of the time of all. Another seed of the same fits: "
+            f"`python -m benchmarks tuning`. Change of the ELBO in nats, mean over {len(SEEDS)} data sets of "
+            f"each problem ({', '.join(problems)}), and of the time of all. Another seed of the same fits: "
             + ", ".join(f"{x:.2f}" for x in noise.values()) + " nats (mean difference).",
             table(head, rows),
             versions("variegate", "numpy", "scipy", "numba"),

@@ -53,18 +53,16 @@ def posterior_model(phi, theta):
     )
     model = vg.DiverseRegressor(max_iter=1, n_starts=1, slab_precision=1.0, expected_size=2)
     model.n_features_in_ = M
-    model._candidates = whole_candidates(M)
-    model._training = training(X, y)
-    return model._keep(found, q.map(min(3, q.rank)))
+    return model.publish(model.selection(whole_candidates(M), training(X, y), found, q.map(min(3, q.rank))))
 
 
 def whole_candidates(M):
-    from variegate.estimators.candidates import choose_candidates
+    from variegate.candidates import choose_candidates
 
     return choose_candidates(M, np.empty(0, dtype=np.int64), None)
 
 
 def training(X, y):
-    from variegate.estimators.selector import Training
+    from variegate.selection import Training
 
     return Training(X, None, y, None)

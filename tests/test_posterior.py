@@ -9,8 +9,8 @@ from chain_problems import Enumerated, chains_only, model_of
 from inference_problems import Exact, correlated_data, make_target, similarity_of_columns
 from variegate.diagnostics import Bound, Diagnostics
 from variegate.inference import ChainSettings, ConvergenceWarning, Settings, Target, fit, sample
-from variegate.inference.variational.importance import smooth
 from variegate.inference.local_search import polish
+from variegate.inference.variational.importance import smooth
 from variegate.likelihoods import CustomLikelihood, Gaussian, Logistic
 from variegate.posterior import Posterior, jaccard_distance
 from variegate.predictions import PredictiveMixture

@@ -9,6 +9,7 @@ import variegate as vg
 from chain_problems import Enumerated, model_of
 from oracle import all_sets
 from variegate.predictions import Component
+from variegate.selection import Outcome
 from variegate.tables import (
     Terms,
     alternatives_table,
@@ -43,7 +44,9 @@ def test_the_averaged_law_is_the_mixture_over_all_sets(classes):
     components = all_components(model)
     assert sum(c.weight for c in components) == pytest.approx(1)
     dof = np.inf if classes else 2 * (1 + 0.5 * (60 - 1))
-    law = averaged_law(coefficient_terms(model, components), 6, dof, 0.9)
+    terms, found_dof = coefficient_terms(model.selection_, Outcome(components))
+    assert found_dof == dof
+    law = averaged_law(terms, 6, dof, 0.9)
     draws = drawn_coefficients(components, dof)
     spread = draws.std(axis=0)
     np.testing.assert_allclose(law.mean, draws.mean(axis=0), atol=5 * spread.max() / np.sqrt(len(draws)))
@@ -86,7 +89,8 @@ def test_the_sampled_sets_come_close_to_all_sets(solver):
     given = {"expected_size": 2.0, "slab_precision": 5.0}
     model = vg.DiverseRegressor(**{**(QUICK if solver == "chain" else Q), **given}).fit(X, Y)
     prob = Enumerated(model_of(model.posterior_.target)).probability if solver == "chain" else None
-    exact = averaged_law(coefficient_terms(model, all_components(model, prob)), 6, 61.0, 0.95)
+    terms, dof = coefficient_terms(model.selection_, Outcome(all_components(model, prob)))
+    exact = averaged_law(terms, 6, dof, 0.95)
     (law,) = coefficient_laws(model).values()
     width = (exact.upper - exact.lower).max()
     np.testing.assert_allclose(law.mean, exact.mean, atol=0.15 * width)

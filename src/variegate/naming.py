@@ -34,3 +34,12 @@ def _position(label: Any, names: npt.NDArray[Any], what: str) -> int:
     if len(found) > 1:
         raise ValueError(f"{what}: columns {found[:5].tolist()} are all called {label!r}. Say which by its position.")
     return int(found[0])
+
+
+def column_labels(names: npt.NDArray[Any] | None, n_columns: int) -> npt.NDArray[Any]:
+    """Names of columns (M,): x0, x1, … where there are none.
+
+    >>> column_labels(None, 2).tolist()
+    ['x0', 'x1']
+    """
+    return np.array([f"x{i}" for i in range(n_columns)] if names is None else names, dtype=object)

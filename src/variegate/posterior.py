@@ -11,8 +11,8 @@ from .diagnostics import Bound, Diagnostics
 from .dpp import IndependentSets, SetDistribution
 from .dpp.sets import IntArray, as_count, as_size
 from .inference import Fit, Sample, Target
-from .inference.variational.importance import smooth
 from .inference.local_search import grow, polish, resize, swaps
+from .inference.variational.importance import smooth
 from .naming import find_positions
 from .predictions import Component, PredictiveMixture, average_predictions
 from .threads import one_blas_thread
@@ -119,6 +119,11 @@ class Posterior:
         """Weights of `sets` (n,), summing to one."""
         return self.fit.weights
 
+    @property
+    def labels(self) -> npt.NDArray[Any]:
+        """Names of the columns (M,), or their positions where there are none."""
+        return np.arange(self.n_features) if self.names is None else np.asarray(self.names)
+
     def _settled(self) -> IntArray:
         return np.union1d(self.included, self.excluded)
 
@@ -127,7 +132,7 @@ class Posterior:
         return find_positions(features, self.names, self.n_features, name)
 
     def _labels(self, S: IntArray) -> npt.NDArray[Any]:
-        return S if self.names is None else np.asarray(self.names)[S]
+        return self.labels[S]
 
     # --- probabilities ----------------------------------------------------------------------------------------
 

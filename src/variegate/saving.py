@@ -11,19 +11,20 @@ import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from . import __version__
+from .candidates import Candidates
 from .dpp import IndependentSets, LowRankDPP, SetDistribution
 from .estimators import DiverseClassifier, DiverseRegressor
-from .estimators.candidates import Candidates
 from .estimators.parameters import check_parameters
-from .estimators.selector import Training
 from .inference import ChainSettings, Fit, Hyperparameters, Sample, Target
+from .likelihoods import FlipLikelihood
+from .selection import Training, selection_of
 from .similarity import SimilarityFeatures
 from .similarity.factorise import item_names
 
@@ -117,19 +118,20 @@ def _params(model: Any) -> dict[str, Any]:
 
 
 def _fitted(model: Any) -> dict[str, Any]:
-    found, candidates, data = model.posterior_.fit, model._candidates, model._training
+    selection = selection_of(model)
+    found, candidates, data = selection.posterior.fit, selection.candidates, selection.training
     role = np.zeros(candidates.n_columns, dtype=np.int8)
     role[candidates.columns], role[candidates.always] = CANDIDATE, ALWAYS
     return {
         "role": role,
-        "feature_names": getattr(model, "feature_names_in_", np.empty(0)).tolist() or None,
-        "classes": getattr(model, "classes_", None),
+        "feature_names": None if selection.names is None else selection.names.tolist(),
+        "classes": selection.classes,
         "unit": candidates.unit,
         "X": data.X,
         "covariates": data.covariates,
         "y": data.y,
         "weights": data.weights,
-        "slab_precision": found.target.likelihood.slab_precision,
+        "slab_precision": cast(FlipLikelihood, found.target.likelihood).slab_precision,
         "prior": "dpp" if isinstance(found.target.prior, LowRankDPP) else "bernoulli",
         "prior_theta": found.target.prior.theta,
         "family": found.target.family,
@@ -139,7 +141,7 @@ def _fitted(model: Any) -> dict[str, Any]:
         "interrupted": bool(found.interrupted),
         "set_sizes": np.array([len(S) for S in found.sets]),
         "sets": np.concatenate(found.sets) if len(found.sets) else np.empty(0, dtype=np.int64),
-        "map": model._map,
+        "map": selection.chosen,
         **(_variational(found) if isinstance(found, Fit) else _chain(found)),
     }
 
@@ -182,13 +184,13 @@ def _restored(header: Mapping[str, Any], pack: "_Unpack") -> Any:
     if f["classes"] is not None:
         model.classes_ = f["classes"]
     columns, always = (np.flatnonzero(f["role"] == role) for role in (CANDIDATE, ALWAYS))
-    model._candidates = Candidates(columns, f["unit"], always, len(f["role"]))
-    model._training = Training(f["X"], f["covariates"], f["y"], f["weights"])
-    likelihood = model._likelihood().with_slab_precision(f["slab_precision"])
+    candidates = Candidates(columns, f["unit"], always, len(f["role"]))
+    training = Training(f["X"], f["covariates"], f["y"], f["weights"])
+    likelihood = model.likelihood(candidates, training).with_slab_precision(f["slab_precision"])
     prior = _distribution(f["prior"], f["phi"], f["prior_theta"])
     target = Target(likelihood, prior, family=f["family"], phi=f["phi"], size=f["size"])
     sets = np.split(f["sets"], np.cumsum(f["set_sizes"])[:-1])
-    return model._keep(_found(f, target, sets), f["map"])
+    return model.publish(model.selection(candidates, training, _found(f, target, sets), f["map"]))
 
 
 def _found(f: Mapping[str, Any], target: Target, sets: list[NDArray[Any]]) -> Sample | Fit:

@@ -1,9 +1,8 @@
 """A fitted model as tables: what was selected, and what could have been selected instead.
 
-Pure functions of a fitted `DiverseRegressor` or `DiverseClassifier`, also of one that `load` read.
+Pure functions of a `Selection`, or of a fitted `DiverseRegressor` or `DiverseClassifier`, also one that `load` read.
 """
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,8 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import special
 
-from .dpp.sets import IntArray
-from .predictions import Component
+from .candidates import Candidates
+from .diagnostics import Diagnostics
+from .selection import Outcome, Selection, selection_of
 
 FloatArray = NDArray[np.float64]
 
@@ -49,17 +49,19 @@ def selection_table(model: Any, level: float = 0.95) -> pd.DataFrame:
     >>> selection_table(model).loc[0, ["feature", "role"]].tolist()
     ['c', 'candidate']
     """
-    probability, support = model.inclusion_probabilities_, model.support_
+    found = selection_of(model)
+    probability, support = found.inclusion_probabilities, found.support
     order = np.lexsort([np.arange(len(support)), ~support, -probability])
     columns = {
-        "feature": feature_names(model)[order],
+        "feature": found.column_names[order],
         "inclusion_probability": probability[order],
-        "error": model.inclusion_errors_[order],
+        "error": found.inclusion_errors[order],
     }
-    for suffix, law in coefficient_laws(model, level).items():
+    for suffix, law in coefficient_laws(found, level).items():
         for name, values in law._asdict().items():
             columns[f"{'coefficient' if name == 'mean' else name}{suffix}"] = values[order]
-    columns |= {"selected": support[order], "role": _roles(model)[order], "rank": np.arange(1, len(order) + 1)}
+    roles = _roles(found.candidates)
+    columns |= {"selected": support[order], "role": roles[order], "rank": np.arange(1, len(order) + 1)}
     return pd.DataFrame(columns)
 
 
@@ -79,7 +81,8 @@ def alternatives_table(model: Any, n: int = 5) -> pd.DataFrame:
     >>> alternatives_table(model, 2)["features"].tolist()[0]
     ('x1',)
     """
-    posterior, selected = model.posterior_, model._map
+    selection = selection_of(model)
+    posterior, selected = selection.posterior, selection.chosen
     labels = np.asarray(posterior.names, dtype=object)
     rows = [
         {
@@ -93,27 +96,47 @@ def alternatives_table(model: Any, n: int = 5) -> pd.DataFrame:
             "log_evidence": found.log_evidence,
             "log_joint": found.log_joint,
         }
-        for i, found in enumerate(posterior.alternatives(n, size=model._size()), start=1)
+        for i, found in enumerate(posterior.alternatives(n, size=selection.size), start=1)
     ]
     return pd.DataFrame(rows)
 
 
-def feature_names(model: Any) -> NDArray[Any]:
-    """Names of the columns of X (M,): x0, x1, … where it had none."""
-    names = getattr(model, "feature_names_in_", None)
-    return np.array([f"x{i}" for i in range(model.n_features_in_)] if names is None else names, dtype=object)
+class Findings(NamedTuple):
+    """What is said of a selection, computed once, so that files, page and terminal agree."""
+
+    selection: pd.DataFrame  # `selection_table`
+    alternatives: pd.DataFrame  # `alternatives_table`
+    diagnostics: Diagnostics
+
+
+def findings(model: Any, alternatives: int = 5) -> Findings:
+    """The tables of a fitted model, and how far to trust it.
+
+    >>> import variegate as vg
+    >>> X = np.random.default_rng(0).normal(size=(60, 4))
+    >>> found = findings(vg.DiverseRegressor(random_state=0).fit(X, X[:, 1]))
+    >>> found.selection.loc[0, "feature"], found.diagnostics.converged
+    ('x1', True)
+    """
+    selection = selection_of(model)
+    return Findings(
+        selection_table(selection),
+        alternatives_table(selection, alternatives),
+        selection.posterior.diagnostics(),
+    )
 
 
 def coefficient_laws(model: Any, level: float = 0.95) -> dict[str, CoefficientLaw]:
     """The averaged law of the coefficients: {"": law}, or {"[A]": law, …} for more than two classes."""
     if not 0 < level < 1:
         raise ValueError(f"The level must lie strictly between 0 and 1, got {level}.")
-    parts = model._by_part(model._components())
-    suffixes = [""] if len(parts) == 1 else [f"[{label}]" for label in model.classes_]
-    return {
-        suffix: averaged_law(coefficient_terms(model, part), model.n_features_in_, _dof(part[0], model), level)
-        for suffix, part in zip(suffixes, parts, strict=True)
-    }
+    found = selection_of(model)
+    laws = {}
+    for outcome in found.outcomes:
+        terms, dof = coefficient_terms(found, outcome)
+        suffix = "" if outcome.label is None else f"[{outcome.label}]"
+        laws[suffix] = averaged_law(terms, found.candidates.n_columns, dof, level)
+    return laws
 
 
 class Terms(NamedTuple):
@@ -167,55 +190,18 @@ def _quantile(u: float, dof: float) -> float:
     return float(special.stdtrit(dof, u) if np.isfinite(dof) else special.ndtri(u))
 
 
-def _roles(model: Any) -> NDArray[Any]:
-    candidates = model._candidates
+def _roles(candidates: Candidates) -> NDArray[Any]:
     roles = np.full(candidates.n_columns, "screened out", dtype=object)
     roles[candidates.columns], roles[candidates.always] = "candidate", "always included"
     return roles
 
 
-def _dof(component: Component, model: Any) -> float:
-    """Degrees of freedom of the coefficients, ∞ in classification: those of any prediction."""
-    return float(component.likelihood.predictive(np.empty(0, dtype=np.int64), *_centre(model)).dof)
-
-
-def _centre(model: Any) -> tuple[FloatArray, FloatArray | None]:
-    """The mean of the training rows: candidates (1, m) and always included columns (1, p) or None."""
-    X, C = model._training.X, model._training.covariates
-    return np.asarray(X.mean(axis=0)).reshape(1, -1), None if C is None else np.asarray(C.mean(axis=0)).reshape(1, -1)
-
-
-def coefficient_terms(model: Any, components: Sequence[Component]) -> dict[int, Terms]:
-    """For each column of X that is in some set, its coefficient in each of these."""
-    candidates, dof = model._candidates, _dof(components[0], model)
-    shrink = 1.0 if np.isinf(dof) else np.sqrt(max(dof - 2, 0.0) / dof)  # from a standard deviation to a scale
+def coefficient_terms(found: Selection, outcome: Outcome) -> tuple[dict[int, Terms], float]:
+    """For each column of X that is in some set, its coefficient in each of these; and their degrees of freedom."""
     rows: dict[int, list[tuple[float, float, float]]] = {}
-    for S, weight, part in components:
-        found = part.coefficients(S)
-        columns = candidates.columns[part.columns(S) if candidates.is_grouped else S]
-        scales = shrink * np.sqrt(np.diag(found.covariance))
-        means = [*found.mean, *found.covariates]
-        for column, mean, scale in zip(
-            [*columns, *candidates.always], means, [*scales, *_covariate_scales(model, part, S)], strict=True
-        ):
-            rows.setdefault(int(column), []).append((weight, mean, scale))
-    return {column: Terms(*np.array(values).T) for column, values in rows.items()}
-
-
-def _covariate_scales(model: Any, part: Any, S: IntArray) -> FloatArray:
-    """Scales (p,) of the coefficients of the always included columns given S.
-
-    The variance of the linear predictor is quadratic in a row, so its second difference along a column is twice the
-    variance of that column's coefficient: [v(x + t) + v(x − t) − 2v(x)] / 2t².
-    """
-    X, C = _centre(model)
-    if C is None:
-        return np.empty(0)
-    p = C.shape[1]
-    table = model._training.covariates
-    steps = np.asarray((table.toarray() if hasattr(table, "toarray") else table).std(axis=0)).ravel()
-    steps = np.where(steps > 0, steps, 1.0)
-    rows = C + np.vstack([np.zeros(p), np.diag(steps), -np.diag(steps)])
-    v = np.square(part.predictive(S, np.repeat(X, len(rows), axis=0), rows).latent_scale)
-    second = v[1 : p + 1] + v[p + 1 :] - 2 * v[0]
-    return np.asarray(np.sqrt(np.maximum(second / 2, 0.0)) / steps)
+    for component in outcome.components:
+        law = component.likelihood.coefficients(component.S)
+        columns = [*found.columns_of(component), *found.candidates.always]
+        for column, mean, scale in zip(columns, [*law.mean, *law.covariates], law.scales, strict=True):
+            rows.setdefault(int(column), []).append((component.weight, mean, scale))
+    return {column: Terms(*np.array(values).T) for column, values in rows.items()}, float(law.dof)

@@ -70,7 +70,7 @@ def test_float32_is_kept(task, solver):
     X, y = problem(task)
     small = X.astype(np.float32)
     model = quick(task, solver).fit(small, y)
-    assert model._training.X.dtype == np.float32
+    assert model.selection_.training.X.dtype == np.float32
     assert model.transform(small).dtype == np.float32
     np.testing.assert_allclose(
         model.inclusion_probabilities_,

@@ -175,7 +175,7 @@ def test_always_included_columns_are_covariates_of_the_engine():
     likelihood = vg.Gaussian(X[:, :9], Y, covariates=X[:, 9:], slab_precision=10.0)
     S = np.array([0, 1])
     assert model.posterior_.target.log_evidence(S) == pytest.approx(likelihood.log_evidence(S), abs=1e-9)
-    found = likelihood.coefficients(model._map)
+    found = likelihood.coefficients(model.selection_.chosen)
     np.testing.assert_allclose(model.map_coef_[9], found.covariates[0])
 
 

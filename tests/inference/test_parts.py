@@ -10,10 +10,10 @@ from inference_problems import PAIRS, Exact, correlated_data, make_target, simil
 from variegate.dpp.volume import Volume
 from variegate.inference import Settings, Target, fit
 from variegate.inference.chain.sample import quick_sets
+from variegate.inference.local_search import grow, polish
 from variegate.inference.variational import tuning
 from variegate.inference.variational.empirical_bayes import learn_size, learn_slab_precision
 from variegate.inference.variational.importance import fit_pareto, smooth
-from variegate.inference.local_search import grow, polish
 from variegate.inference.variational.proposal import propose
 from variegate.inference.variational.starts import flat_start, later_starts, start_at
 from variegate.likelihoods import CustomLikelihood, Gaussian, Logistic, SumLikelihood, logistic

@@ -93,7 +93,7 @@ def test_the_data_are_those_of_the_model(html, model):
 
 
 def test_no_row_of_the_table_is_in_the_page(model, html):
-    values = np.asarray(model._training.X).ravel()[:50]
+    values = np.asarray(model.selection_.training.X).ravel()[:50]
     assert not any(repr(float(v)) in html for v in values)
 
 
@@ -145,7 +145,7 @@ def test_no_comparison_no_section(html):
 def test_an_empty_set_is_said_first(data, fitted_as, rng):
     X, _ = data
     model = fitted_as(X.iloc[:, :6], rng.normal(size=len(X)), expected_size=0.2, slab_precision=10.0)
-    assert not len(model._map)
+    assert not len(model.selection_.chosen)
     text = text_of(rendered(model, {}, None))
     assert text.index("The best set is empty") < text.index("What was asked")
     assert "hardly support any feature" in text

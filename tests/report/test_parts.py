@@ -145,9 +145,9 @@ def of_a_fit(converged=True, **changes):
     ],
 )
 def test_verdicts(model, diagnostics, question, grade):
-    (found,) = [v for v in trust.verdicts(model, diagnostics) if question in v.question]
+    (found,) = [v for v in trust.verdicts(model.selection_, diagnostics) if question in v.question]
     assert found.grade == grade
-    warned = trust.warnings_of(model, [found])
+    warned = trust.warnings_of(model.selection_, [found])
     assert (found.answer in warned) == (grade == "poor")
 
 

@@ -58,8 +58,8 @@ class Variational:
             random_state=rng,
         )
         # no fit(): it would exchange members of a set that nobody asked for
-        S = model._fit_posterior(problem.X, problem.y).q.map(size)
-        return np.flatnonzero(model._candidates.mask(S))
+        found = model.search(problem.X, problem.y)
+        return np.flatnonzero(found.candidates.mask(found.posterior.q.map(size)))
 
 
 def _estimator(problem: Problem, **parameters: Any) -> Any:

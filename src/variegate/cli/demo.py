@@ -67,7 +67,8 @@ def tell(answer: Answer, path: Path) -> None:
     frame = pd.read_csv(path)
     X = frame.drop(columns="diagnosis")
     y = np.unique(frame["diagnosis"], return_inverse=True)[1]
-    chosen = answer.selection[answer.selection["selected"]]
+    table = answer.found.selection
+    chosen = table[table["selected"]]
     copies = near_copies(X, X.columns)
     click.echo(
         f"\n{len(X)} tumours, {X.shape[1]} measurements; {len(copies)} pairs of them correlate above {ALIKE}.\n"

@@ -9,15 +9,13 @@ from typing import Any
 import click
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
-from scipy import sparse
 
+from ..candidates import by_column
 from ..data import Table, read_table
 from ..data.csv_table import open_text_table
 from ..data.errors import did_you_mean
-from ..estimators.candidates import by_column
 from ..saving import load
-from ..tables import feature_names
+from ..selection import selection_of
 from .files import new_file
 from .inputs import reading_options
 from .messages import Failure, heard_warnings, say
@@ -79,7 +77,7 @@ def _read(options: Mapping[str, Any], model: Any, header: tuple[str, ...]) -> Ta
     """The table without the columns that the model does not know, whatever they hold."""
     how = reading_options(options)
     factors = {factor for factor in _factors(model) if factor is not None}
-    known = {*map(str, feature_names(model)), *factors}
+    known = {*map(str, selection_of(model).column_names), *factors}
     drop = [name for name in header[1:] if name not in known and name != how["id_column"]]
     how["categorical"] = {*how["categorical"], *(name for name in header if name in factors)}
     if how["missing"] == "impute":
@@ -89,8 +87,8 @@ def _read(options: Mapping[str, Any], model: Any, header: tuple[str, ...]) -> Ta
 
 def _factors(model: Any) -> list[str | None]:
     """For each column of the model the column of categories that it comes from: "stage" for "stage=II", or None."""
-    names = [str(name) for name in feature_names(model)]
-    groups = by_column(model.groups, feature_names(model), len(names), "groups")
+    names = [str(name) for name in selection_of(model).column_names]
+    groups = by_column(model.groups, selection_of(model).column_names, len(names), "groups")
     if groups is None:
         groups = [name.partition("=")[0] for name in names]
     pairs = zip(names, map(str, groups), strict=True)
@@ -104,30 +102,24 @@ def _typical(model: Any) -> dict[str, float | str]:
     """
     found: dict[str, float | str] = {}
     most: dict[str, float] = {}
-    columns = zip(map(str, feature_names(model)), _factors(model), _used(model), strict=True)
+    selection = selection_of(model)
+    columns = zip(map(str, selection.column_names), _factors(model), selection.used, strict=True)
     for j, (name, factor, used) in enumerate(columns):
         if factor is None:
-            found[name] = float(np.median(_training_column(model, j))) if used else 0.0  # unused: any value will do
+            found[name] = (
+                float(np.median(model.selection_.training_column(j))) if used else 0.0
+            )  # unused: any value will do
             continue
-        count = _training_column(model, j).sum()
+        count = model.selection_.training_column(j).sum()
         if count > most.get(factor, -1.0):
             found[factor], most[factor] = name.removeprefix(f"{factor}="), count
     return found
 
 
-def _training_column(model: Any, j: int) -> NDArray[Any]:
-    """The training rows (N,) of a column of X; nothing (0,) if it was screened out."""
-    candidates, data = model._candidates, model._training
-    for columns, X in ((candidates.columns, data.X), (candidates.always, data.covariates)):
-        (i,) = np.nonzero(columns == j)
-        if len(i):
-            return np.asarray(X[:, i].toarray() if sparse.issparse(X) else X[:, i]).ravel()
-    return np.empty(0)
-
-
 def _aligned(model: Any, table: Table, header: tuple[str, ...]) -> pd.DataFrame:
     """The columns of the model; those that no set uses may be missing, and categories that do not occur are 0."""
-    names, factors, used = [str(name) for name in feature_names(model)], _factors(model), _used(model)
+    selection = selection_of(model)
+    names, factors, used = [str(name) for name in selection.column_names], _factors(model), selection.used
     column = {name: j for j, name in enumerate(table.features)}
     present = {group for group in table.groups if group is not None}
     missing = [
@@ -153,12 +145,4 @@ def _aligned(model: Any, table: Table, header: tuple[str, ...]) -> pd.DataFrame:
     for i, name in enumerate(names):
         if name in column:
             X[:, i] = table.X[:, column[name]]
-    return pd.DataFrame(X, columns=feature_names(model))
-
-
-def _used(model: Any) -> NDArray[np.bool_]:
-    """Columns (M,) that are in some set that predictions are averaged over."""
-    used = np.zeros(model.n_features_in_, dtype=bool)
-    for S, _, _ in model._components():
-        used |= model._candidates.mask(S)
-    return used
+    return pd.DataFrame(X, columns=selection.column_names)

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import click
-import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from ..baselines import METHODS
 from ..baselines.variational import Diverse
 from ..comparison import Comparison, compare
+from ..diagnostics import Diagnostics
 from ..estimators import DiverseClassifier, DiverseRegressor
 from ..saving import save
-from ..tables import alternatives_table, selection_table
+from ..tables import Findings, findings
 from .files import new_folder, writing
 from .inputs import Input, read_input, read_similarity
 from .messages import as_options, heard_warnings, is_watched, say
@@ -36,8 +36,7 @@ class Answer:
     """What a run found, as the folder holds it."""
 
     model: Any
-    selection: pd.DataFrame
-    alternatives: pd.DataFrame
+    found: Findings
     comparison: Comparison | None
     about: dict[str, Any]
 
@@ -103,10 +102,10 @@ def find_answer(options: Mapping[str, Any], clock: Clock, table: str | None = No
             with clock.step("compare", told):
                 comparison = compared(options, data, similarity, model)
         with clock.step("tables"):
-            selection, alternatives = selection_table(model), alternatives_table(model, options["alternatives"])
-            about["diagnostics"] = diagnosed(model, quiet)
+            found = findings(model, options["alternatives"])
+            about["diagnostics"] = diagnosed(found.diagnostics, quiet)
     about |= {"seconds": clock.seconds, "steps": clock.steps, "warnings": heard}
-    return Answer(model, selection, alternatives, comparison, about)
+    return Answer(model, found, comparison, about)
 
 
 def warn_of_inputs(about: Mapping[str, Any], quiet: bool, heard: list[str]) -> None:
@@ -136,9 +135,8 @@ def fitted(options: Mapping[str, Any], data: Input, similarity: Any) -> Any:
     return model.set_params(verbose=0)  # who watched the fit is no part of the model
 
 
-def diagnosed(model: Any, quiet: bool) -> dict[str, Any]:
+def diagnosed(found: Diagnostics, quiet: bool) -> dict[str, Any]:
     """How far to trust the fit; what a reader should know is said."""
-    found = model.posterior_.diagnostics()
     for message in found.messages():
         say(f"note: {as_options(message)}", quiet)
     bound = None if found.bound is None else found.bound._asdict()
@@ -175,8 +173,8 @@ def write_answer(folder: Path, answer: Answer, clock: Clock) -> None:
     """All files of a run, into a folder that is not yet in its place."""
     from ..report import write_report  # templates and charts: only here
 
-    answer.selection.to_csv(folder / "selection.csv", index=False)
-    joined = answer.alternatives.copy()
+    answer.found.selection.to_csv(folder / "selection.csv", index=False)
+    joined = answer.found.alternatives.copy()
     for column in ("features", "added", "removed"):
         joined[column] = ["; ".join(map(str, names)) for names in joined[column]]
     joined.to_csv(folder / "alternatives.csv", index=False)
@@ -185,5 +183,5 @@ def write_answer(folder: Path, answer: Answer, clock: Clock) -> None:
         table.to_csv(folder / "comparison.csv", index=False)
     save(answer.model, folder / "model.vg")
     answer.about["seconds"] = clock.seconds
-    write_report(folder / "report.html", answer.model, about=answer.about, comparison=table)
+    write_report(folder / "report.html", answer.model, about=answer.about, comparison=table, found=answer.found)
     (folder / "run.json").write_text(as_json(answer.about) + "\n", encoding="utf-8")

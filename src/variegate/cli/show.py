@@ -16,7 +16,8 @@ from .record import as_json
 
 def show_selection(answer: Any, out: Path, json: bool) -> None:
     """The selected features with their probabilities and coefficients."""
-    chosen = answer.selection[answer.selection["selected"]]
+    table = answer.found.selection
+    chosen = table[table["selected"]]
     if json:
         click.echo(as_json(selection_summary(answer, chosen, out)))
         return
@@ -27,7 +28,7 @@ def selection_summary(answer: Any, chosen: pd.DataFrame, out: Path) -> dict[str,
     """What `--json` prints: the selection, where the files are, and how far to trust it."""
     return {
         "selected": chosen.drop(columns="selected").to_dict("records"),
-        "alternatives": answer.alternatives.to_dict("records"),
+        "alternatives": answer.found.alternatives.to_dict("records"),
         "comparison": None if answer.comparison is None else comparison_summary(answer.comparison),
         "diagnostics": answer.about["diagnostics"],
         "out": str(out),

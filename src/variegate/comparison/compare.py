@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..baselines import as_method, chooses_size
-from ..estimators.candidates import by_column
+from ..candidates import by_column
 from ..estimators.parameters import is_number, is_whole
 from .engine import Running, Work, collect
 from .inputs import Data, read_data

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import type_of_target
 
+from ..naming import column_labels
+
 Task = Literal["regression", "classification"]
 
 
@@ -26,7 +28,7 @@ class Data(NamedTuple):
     @property
     def labels(self) -> NDArray[Any]:
         """Names of the columns (M,), x0, x1, … if they have none."""
-        return np.array([f"x{i}" for i in range(self.X.shape[1])], dtype=object) if self.names is None else self.names
+        return column_labels(self.names, self.X.shape[1])
 
 
 def read_data(X: Any, y: Any, task: str | None) -> Data:

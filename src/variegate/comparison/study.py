@@ -10,8 +10,8 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
 from .. import __version__, metrics
 from ..baselines.problem import Problem
+from ..candidates import choose_candidates
 from ..dpp.sets import IntArray, as_index_set
-from ..estimators.candidates import choose_candidates
 from ..estimators.side_information import similarity_features
 from ..screening import screen, screen_classes
 from ..similarity import from_columns

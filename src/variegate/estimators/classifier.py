@@ -12,8 +12,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from ..dpp.sets import IntArray
 from ..likelihoods import Logistic
 from ..screening import screen_classes
+from ..selection import Training
 from .parameters import documented
-from .selector import DiverseSelector, FloatArray, Training
+from .selector import DiverseSelector, FloatArray
 
 
 @documented

@@ -9,8 +9,9 @@ from sklearn.base import RegressorMixin
 from ..dpp.sets import IntArray
 from ..likelihoods import Gaussian
 from ..screening import screen
+from ..selection import Training
 from .parameters import documented
-from .selector import DiverseSelector, FloatArray, Training
+from .selector import DiverseSelector, FloatArray
 
 
 @documented
@@ -58,13 +59,8 @@ class DiverseRegressor(RegressorMixin, DiverseSelector):  # type: ignore[misc]
     def _screened(self, X: Any, y: NDArray[Any], n: int, weights: FloatArray | None) -> IntArray:
         return np.asarray(screen(X, y, n, "f", sample_weight=weights))
 
-    def _select(self, S: IntArray) -> Any:
-        super()._select(S)
-        for prefix in ("", "map_"):
-            (intercept,), (coef,) = getattr(self, f"{prefix}intercept_"), getattr(self, f"{prefix}coef_")
-            setattr(self, f"{prefix}intercept_", float(intercept))
-            setattr(self, f"{prefix}coef_", coef)
-        return self
+    def _shaped(self, intercept: FloatArray, coef: FloatArray) -> tuple[float, FloatArray]:
+        return float(intercept[0]), coef[0]
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Mean of y for new rows (n, M), averaged over sets; with `return_std` also its standard deviation (n,)."""

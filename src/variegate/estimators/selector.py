@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Iterable
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,19 +12,21 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_random_state, validate_data
 
+from ..candidates import Candidates, by_column, choose_candidates, group_of_columns, log_odds_of_columns
 from ..design import Design
 from ..dpp import SetDistribution
 from ..dpp.sets import IntArray
 from ..inference import ChainSettings, Fit, Sample, Settings, Target, fit, sample
+from ..inference.local_search import NOTHING
 from ..likelihoods import Grouped, SumLikelihood
 from ..likelihoods.checks import sample_weights, table
-from ..naming import find_positions
+from ..naming import column_labels, find_positions
 from ..posterior import Posterior
-from ..predictions import Component, PredictiveMixture, average_predictions
+from ..predictions import PredictiveMixture, average_predictions
 from ..priors import bernoulli_prior, dpp_prior
+from ..selection import Selection, Training
 from ..similarity import SimilarityWarning
 from ..threads import one_blas_thread
-from .candidates import Candidates, by_column, choose_candidates, group_of_columns, log_odds_of_columns
 from .parameters import check_parameters
 from .progress import ProgressLine
 from .side_information import RANK, similarity_features
@@ -40,16 +42,6 @@ class EmptySelectionWarning(UserWarning):
     >>> issubclass(EmptySelectionWarning, UserWarning)
     True
     """
-
-
-@dataclass(frozen=True)
-class Training:
-    """The rows of a fit as the likelihoods see them."""
-
-    X: Any  # (N, m) candidate columns
-    covariates: Any  # (N, p) columns that are always in, or None
-    y: NDArray[Any]  # (N,) numbers, or positions in classes_
-    weights: FloatArray | None
 
 
 class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
@@ -127,10 +119,11 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
-        return self._keep(self._fit_posterior(X, y, sample_weight))
+        found = self.search(X, y, sample_weight)
+        return self.publish(replace(found, chosen=self._choose(found)))
 
-    def _fit_posterior(self, X: Any, y: Any, sample_weight: Any = None) -> Sample | Fit:
-        """The posterior over the candidates alone: no set is chosen, which may take as long as the fit."""
+    def search(self, X: Any, y: Any, sample_weight: Any = None) -> Selection:
+        """The posterior alone: what `fit` finds before a set is chosen, which may take as long."""
         check_parameters(self)
         self._forget()
         X, y = validate_data(
@@ -139,18 +132,35 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         X = table(X)
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         y = self._encoded(y, weights)
-        self._candidates = self._choose_candidates(X, y, weights)
-        chosen, covariates = self._candidates.of(X)
-        self._training = Training(chosen, covariates, y, weights)
-        target = self._target()
-        rng = _generator(self.random_state)
-        settings = self._settings()
+        candidates = self._choose_candidates(X, y, weights)
+        chosen, covariates = candidates.of(X)
+        training = Training(chosen, covariates, y, weights)
+        return self.selection(candidates, training, self._run(self._target(candidates, training)))
+
+    def _run(self, target: Target) -> Sample | Fit:
+        rng, settings = _generator(self.random_state), self._settings()
         most = settings.max_laps if isinstance(settings, ChainSettings) else settings.iterations
         with ExitStack() as stack:
             callback = stack.enter_context(ProgressLine(most=most)) if self.verbose else None
             if isinstance(settings, ChainSettings):
                 return sample(target, rng, settings, callback=callback)
             return fit(target, rng, settings, callback=callback)
+
+    def selection(
+        self, candidates: Candidates, training: Training, found: Sample | Fit, chosen: IntArray = NOTHING
+    ) -> Selection:
+        """What was found, as a value, with the names, classes and choices of this estimator."""
+        names = candidates.unit_names(column_labels(self._names, candidates.n_columns))
+        return Selection(
+            candidates=candidates,
+            training=training,
+            posterior=Posterior(found, names),
+            chosen=chosen,
+            names=self._names,
+            classes=getattr(self, "classes_", None),
+            size=number_to_select(self.n_features_to_select, candidates.n_units),
+            average=self.average,
+        )
 
     def _forget(self) -> None:
         """A fit that fails, or is stopped, must not leave parts of an earlier one beside its own."""
@@ -192,44 +202,44 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
                 stacklevel=4,
             )
 
-    def _likelihood(self) -> Any:
-        parts = self._parts(self._training)
-        if self._candidates.is_grouped:
-            parts = [Grouped(part, self._candidates.unit) for part in parts]
+    def likelihood(self, candidates: Candidates, training: Training) -> Any:
+        """The likelihood of these rows over the features to choose from."""
+        parts = self._parts(training)
+        if candidates.is_grouped:
+            parts = [Grouped(part, candidates.unit) for part in parts]
         return parts[0] if len(parts) == 1 else SumLikelihood(parts, n_jobs=self.n_jobs)
 
     def _slab_precision(self, default: float) -> float:
         return default if self.slab_precision == "auto" else float(self.slab_precision)
 
-    def _target(self) -> Target:
-        U = self._candidates.n_units
+    def _target(self, candidates: Candidates, training: Training) -> Target:
+        U = candidates.n_units
         size = number_to_select(self.n_features_to_select, U)
-        phi = self._phi(size) if "dpp" in (self.prior, self.posterior) else None
+        phi = self._phi(candidates, training, size) if "dpp" in (self.prior, self.posterior) else None
         most = largest_size(phi, U)
         if most == 0:
             raise ValueError("All rows of similarity are zero, so no feature can be in a set: give others.")
         size = number_to_select(self.n_features_to_select, U, most)
         return Target(
-            self._likelihood(),
-            self._prior(phi, most if self.prior == "dpp" else U),
+            self.likelihood(candidates, training),
+            self._prior(candidates, phi, most if self.prior == "dpp" else U),
             family=self.posterior,  # type: ignore[arg-type]
             phi=phi,
             size=size if self.fixed_size else None,
         )
 
-    def _phi(self, size: int | None) -> NDArray[Any]:
-        data = self._training
+    def _phi(self, candidates: Candidates, training: Training, size: int | None) -> NDArray[Any]:
         rank = max(RANK, 2 * (size or 0), int(2 * (self.expected_size or 0)))
-        return similarity_features(self.similarity, data.X, self._candidates, self._names, data.weights, rank)
+        return similarity_features(self.similarity, training.X, candidates, self._names, training.weights, rank)
 
-    def _prior(self, phi: NDArray[Any] | None, most: int) -> SetDistribution:
-        U, columns = self._candidates.n_units, self._candidates.n_columns
-        log_odds = log_odds_of_columns(by_column(self.prior_log_odds, self._names, columns, "prior_log_odds"))
-        tilt = None if log_odds is None else self._candidates.gather(log_odds)
+    def _prior(self, candidates: Candidates, phi: NDArray[Any] | None, most: int) -> SetDistribution:
+        given = by_column(self.prior_log_odds, self._names, candidates.n_columns, "prior_log_odds")
+        log_odds = log_odds_of_columns(given)
+        tilt = None if log_odds is None else candidates.gather(log_odds)
         size = prior_size(self.expected_size, most, FIRST_SIZE)
         if phi is not None and self.prior == "dpp":
             return dpp_prior(phi, expected_size=size, log_odds=tilt)
-        return bernoulli_prior(U, expected_size=size, log_odds=tilt)
+        return bernoulli_prior(candidates.n_units, expected_size=size, log_odds=tilt)
 
     def _settings(self) -> ChainSettings | Settings:
         average_size, average_slab = self.expected_size is None, self.slab_precision == "auto"
@@ -246,41 +256,36 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             tol=Settings.tol if self.tol is None else self.tol,
         )
 
-    def _size(self) -> int | None:
-        return number_to_select(self.n_features_to_select, self._candidates.n_units)
-
-    def _keep(self, found: Sample | Fit, S: IntArray | None = None) -> Self:
-        """Publish what was found; S is the selected set of units where it is known already."""
-        M = self._candidates.n_columns
-        labels = np.array([f"x{i}" for i in range(M)], dtype=object) if self._names is None else self._names
-        self.posterior_ = Posterior(found, self._candidates.unit_names(labels))
-        self.inclusion_probabilities_ = self._candidates.spread(self.posterior_.inclusion_prob(), always=1.0)
-        self.inclusion_errors_ = self._candidates.spread(self.posterior_.inclusion_errors())
-        if isinstance(found, Fit):
-            self.elbo_, self.elbo_trace_ = found.elbo, found.elbo_trace
-        self.converged_, self.n_iter_ = found.converged, found.n_iter
-        if S is not None:
-            return self._select(S)
-        S = self.posterior_.map(self._size())
+    def _choose(self, found: Selection) -> IntArray:
+        """The best set, of the size that was asked for."""
+        S = found.posterior.map(found.size)
         if not len(S):
-            beside = " beside those in always_include" if len(self._candidates.always) else ""
+            beside = " beside those in always_include" if len(found.candidates.always) else ""
             warnings.warn(
                 f"The best set is empty{beside}: no feature is supported well enough on its own, though "
-                f"{self.posterior_.inclusion_prob().sum():.1f} are expected in a set. predict() averages over sets "
+                f"{found.posterior.inclusion_prob().sum():.1f} are expected in a set. predict() averages over sets "
                 "and works; for a selection give n_features_to_select, or look at inclusion_probabilities_.",
                 EmptySelectionWarning,
                 stacklevel=3,
             )
-        return self._select(S)
+        return S
 
     @one_blas_thread
-    def _select(self, S: IntArray) -> Self:
-        """Publish the chosen set of units."""
-        self._map = S
-        self.support_ = self._candidates.mask(S)
-        self.intercept_, self.coef_ = self._coefficients(self._components())
-        self.map_intercept_, self.map_coef_ = self._coefficients([self._chosen()])
+    def publish(self, found: Selection) -> Self:
+        """Show a selection as what this estimator has fitted."""
+        fitted = found.posterior.fit
+        self.selection_, self.posterior_, self.support_ = found, found.posterior, found.support
+        self.inclusion_probabilities_, self.inclusion_errors_ = found.inclusion_probabilities, found.inclusion_errors
+        if isinstance(fitted, Fit):
+            self.elbo_, self.elbo_trace_ = fitted.elbo, fitted.elbo_trace
+        self.converged_, self.n_iter_ = fitted.converged, fitted.n_iter
+        self.intercept_, self.coef_ = self._shaped(*found.coefficients(averaged=True))
+        self.map_intercept_, self.map_coef_ = self._shaped(*found.coefficients(averaged=False))
         return self
+
+    def _shaped(self, intercept: FloatArray, coef: FloatArray) -> tuple[Any, FloatArray]:
+        """Intercepts (K,) and coefficients (K, M) as they are published."""
+        return intercept, coef
 
     # --- results -------------------------------------------------------------------------------------------
 
@@ -301,7 +306,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         if not isinstance(sizes, Iterable):
             raise ValueError(f"path takes several sizes, for instance path([2, 5, 10]); got {sizes!r}.")
-        U = self._candidates.n_units
+        U = self.selection_.candidates.n_units
         most = largest_size(self.posterior_.target.phi, U)
         numbers = [number_to_select(k, U, most) for k in sizes]
         return {k: self.as_support(self.posterior_.map(k)) for k in numbers if k is not None}
@@ -312,53 +317,21 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         With always_include, groups, screening or constant columns, features of the posterior are not columns of X.
         """
         check_is_fitted(self)
-        return self._candidates.mask(self.posterior_.positions(features))
-
-    def _chosen(self) -> Component:
-        """The chosen set, with the mean, in logs, of the slab precision."""
-        return Component(self._map, 1.0, self.posterior_.target.likelihood)
-
-    def _components(self) -> list[Component]:
-        """What predictions are averaged over."""
-        return self.posterior_.components if self.average or not len(self._map) else [self._chosen()]
-
-    def _by_part(self, components: list[Component]) -> list[list[Component]]:
-        """The components for each outcome."""
-        return [list(part) for part in zip(*(_outcomes(c) for c in components), strict=True)]
+        return self.selection_.candidates.mask(self.posterior_.positions(features))
 
     @one_blas_thread
     def _laws(self, X: Any) -> list[PredictiveMixture]:
         """Predictive laws of new rows, averaged over sets, one for each part."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, accept_sparse=("csc", "csr"), dtype=[np.float64, np.float32])
-        chosen, covariates = self._candidates.of(X)
-        return [average_predictions(part, chosen, covariates) for part in self._by_part(self._components())]
-
-    def _coefficients(self, components: list[Component]) -> tuple[FloatArray, FloatArray]:
-        """Means over sets of intercept (K,) and coefficients (K, M), in the units of X."""
-        parts, candidates = self._by_part(components), self._candidates
-        intercept, coef = np.zeros(len(parts)), np.zeros((len(parts), candidates.n_columns))
-        for k, part in enumerate(parts):
-            for S, weight, likelihood in part:
-                found = likelihood.coefficients(S)
-                columns = likelihood.columns(S) if candidates.is_grouped else S
-                intercept[k] += weight * found.intercept
-                coef[k, candidates.columns[columns]] += weight * found.mean
-                coef[k, candidates.always] += weight * found.covariates
-        return intercept, coef
+        chosen, covariates = self.selection_.candidates.of(X)
+        return [average_predictions(o.components, chosen, covariates) for o in self.selection_.outcomes]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags
-
-
-def _outcomes(component: Component) -> list[Component]:
-    """A component for each outcome."""
-    likelihood = component.likelihood
-    parts = likelihood.parts if isinstance(likelihood, SumLikelihood) else [likelihood]
-    return [component._replace(likelihood=part) for part in parts]
 
 
 def _generator(random_state: Any) -> np.random.Generator:

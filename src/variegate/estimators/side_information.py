@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .. import similarity
+from ..candidates import Candidates
 from ..similarity.factorise import item_names
-from .candidates import Candidates
 
 FloatArray = NDArray[np.float64]
 RANK = 300  # of the correlations: the eigendecomposition of every θ costs its cube

@@ -166,10 +166,12 @@ class Gaussian:
         to_units = data.design.inverse_scale[S]
         mean = to_units * factor.mean()
         a, b = self._shape, self._rate(factor)
-        covariance = factor.inverse() * np.outer(to_units, to_units) * (b / (a - 1.0)) if a > 1 else _infinite(len(S))
+        unit = b / (a - 1.0) if a > 1 else np.inf
+        known = factor.inverse() * np.outer(to_units, to_units)
+        covariance = unit * known if a > 1 else np.full_like(known, np.inf)
         delta = data.fixed_coefficients(S, factor.mean())
         intercept = data.y_mean - float(data.design.centre[S] @ mean) - float(data.covariates.centre @ delta)
-        return Coefficients(intercept, mean, covariance, delta)
+        return Coefficients(intercept, mean, covariance, delta, unit * data.fixed_variances(S, factor), 2.0 * a)
 
     def predictive(self, S: IntArray, X_new: Any, covariates: Any = None) -> Predictive:
         """Student-t law of new rows: scale² = b_n/a_n (1 + 1/n + |q|² + x̃ᵀΛ_S⁻¹x̃), dof = 2a_n."""
@@ -203,7 +205,3 @@ class Gaussian:
         slab = 0.5 * len(factor.u) * np.log(self.slab_precision) - 0.5 * factor.log_det
         noise = a0 * np.log(b0) - a * np.log(self._rate(factor)) + special.gammaln(a) - special.gammaln(a0)
         return float(self._data.log_constant + slab + noise)
-
-
-def _infinite(size: int) -> FloatArray:
-    return np.full((size, size), np.inf)

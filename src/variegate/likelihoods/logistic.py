@@ -205,7 +205,9 @@ class Logistic:
         mean, units = factor.mean(), self._design.inverse_scale[S]
         beta, delta = units * mean[:s], self._covariates.inverse_scale * mean[s + 1 :]
         intercept = mean[s] - self._design.centre[S] @ beta - self._covariates.centre @ delta
-        return Coefficients(float(intercept), beta, factor.inverse()[:s, :s] * np.outer(units, units), delta)
+        covariance = factor.inverse()
+        spread = np.square(self._covariates.inverse_scale) * covariance.diagonal()[s + 1 :]
+        return Coefficients(float(intercept), beta, covariance[:s, :s] * np.outer(units, units), delta, spread)
 
     def predictive(self, S: IntArray, X_new: Any, covariates: Any = None) -> Predictive:
         """P(y = 1) for new rows (n, M), averaged over the posterior of the coefficients."""

@@ -7,6 +7,7 @@ import numpy as np
 from scipy import linalg
 
 from ..design import CONSTANT, Design
+from .flips import Factor
 from .protocol import FloatArray, IntArray
 
 
@@ -91,6 +92,15 @@ class Projected:
         delta = self.y_loadings - self.loadings[:, S] @ mean
         out: FloatArray = self.covariates.inverse_scale * (self.to_basis @ delta)
         return out
+
+    def fixed_variances(self, S: IntArray, factor: Factor) -> FloatArray:
+        """Variances of the covariates' coefficients in their units (p_all,), over that of the noise.
+
+        In the basis they are I + L_SΛ⁻¹L_Sᵀ: known given the coefficients of S, and these vary.
+        """
+        T = self.covariates.inverse_scale[:, None] * self.to_basis
+        V = factor.half_solve(np.ascontiguousarray((T @ self.loadings[:, S]).T))
+        return np.asarray(np.square(T).sum(axis=1) + np.square(V).sum(axis=0))
 
 
 def _without_rounding(residual: FloatArray, largest: float, weights: FloatArray) -> tuple[FloatArray, float]:

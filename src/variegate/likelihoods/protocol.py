@@ -24,6 +24,15 @@ class Coefficients(NamedTuple):
     mean: FloatArray  # (|S|,)
     covariance: FloatArray  # (|S|, |S|)
     covariates: FloatArray  # (p,) posterior means for the columns that are always in the model
+    covariate_variances: FloatArray = np.empty(0)  # (p,)
+    dof: float = np.inf  # of the Student-t law; ∞: Gaussian
+
+    @property
+    def scales(self) -> FloatArray:
+        """Scales of the laws (|S| + p,), of the set's columns and of those always in; √variance if Gaussian."""
+        variances = np.concatenate([np.diag(self.covariance), self.covariate_variances])
+        shrink = 1.0 if np.isinf(self.dof) else np.sqrt(max(self.dof - 2.0, 0.0) / self.dof)
+        return np.asarray(shrink * np.sqrt(variances))
 
 
 class Predictive(NamedTuple):

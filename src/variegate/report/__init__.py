@@ -14,6 +14,8 @@ from typing import Any
 import pandas as pd
 
 from ..saving import write_whole
+from ..selection import selection_of
+from ..tables import Findings, findings
 from .page import rendered
 
 __all__ = ["write_report"]
@@ -25,6 +27,7 @@ def write_report(
     *,
     about: Mapping[str, Any] | None = None,
     comparison: pd.DataFrame | None = None,
+    found: Findings | None = None,
 ) -> None:
     """Write what a fitted model found as one self-contained HTML page.
 
@@ -39,6 +42,7 @@ def write_report(
         command (text or list of words), settings (dict), data (dict: path, rows, columns, hash, outcome, task, notes),
         versions (dict), seed, seconds, warnings (list of text).
     comparison : table of `compare`, with columns repeat, method, metric, value
+    found : `findings(model)`, where they are known already
 
     Examples
     --------
@@ -49,7 +53,6 @@ def write_report(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     vg.write_report(f"{folder}/report.html", model, about={"data": {"outcome": "height"}})
     """
-    if not hasattr(model, "posterior_"):
-        raise ValueError(f"write_report takes a fitted model, got {type(model).__name__}: call fit(X, y) first.")
-    html = rendered(model, about or {}, comparison).encode("utf-8")
+    selection = selection_of(model)
+    html = rendered(selection, found or findings(selection), about or {}, comparison).encode("utf-8")
     write_whole(Path(path), lambda file: file.write(html))

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..tables import feature_names
+from ..selection import Selection
 from .content import Metric, Row
 
 FloatArray = NDArray[np.float64]
@@ -21,9 +21,9 @@ class Interval(NamedTuple):
     upper: float
 
 
-def column_spreads(model: Any) -> dict[str, float]:
+def column_spreads(found: Selection) -> dict[str, float]:
     """Standard deviations of the columns that the model has seen, by name; none for names that several share."""
-    data, candidates, names = model._training, model._candidates, feature_names(model)
+    data, candidates, names = found.training, found.candidates, found.column_names
     spreads: dict[str, float] = {}
     for columns, table in ((candidates.columns, data.X), (candidates.always, data.covariates)):
         if table is not None and len(columns):

@@ -12,7 +12,8 @@ from ..dpp.sets import IntArray
 from ..estimators.side_information import similarity_features
 from ..inference import ConvergenceWarning, Sample
 from ..inference.local_search import swaps
-from ..tables import alternatives_table, selection_table
+from ..posterior import Posterior
+from ..selection import Selection
 
 FloatArray = NDArray[np.float64]
 
@@ -22,7 +23,6 @@ ENOUGH = 200  # sampled sets: their share is known to ±0.07, two standard error
 EXPLAINED = 30  # chosen features whose relatives are shown
 RELATIVES = 4
 FAINT = 0.05  # similarity below which a feature is no relative
-ALTERNATIVES = 6
 
 
 class Row(NamedTuple):
@@ -70,32 +70,32 @@ class Without(NamedTuple):
     within: float | None = None  # two errors of the least certain one, where that is more than was asked for
 
 
-def unit_similarity(model: Any) -> FloatArray:
+def unit_similarity(found: Selection) -> FloatArray:
     """Unit rows whose products are similarities of the units (U, d): of the Φ of the fit, or else of the columns."""
-    phi = model.posterior_.target.phi
+    phi = found.posterior.target.phi
     if phi is None:
-        phi = similarity_features("columns", model._training.X, model._candidates, None, model._training.weights)
+        data = found.training
+        phi = similarity_features("columns", data.X, found.candidates, None, data.weights)
     rows = np.asarray(phi, dtype=np.float64)
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(np.divide(rows, norms, where=norms > 0, out=np.zeros_like(rows)))
 
 
-def selection_rows(model: Any) -> list[Row]:
-    """The chosen features and those that come next, most probable first."""
-    table = selection_table(model)
+def selection_rows(table: pd.DataFrame, classes: NDArray[Any] | None) -> list[Row]:
+    """The chosen features and those that come next, most probable first, of a `selection_table`."""
     candidate = table["role"] == "candidate"
     parts = [
         ("chosen", table[table["selected"] & candidate].head(ROWS)),
         ("always included", table[table["role"] == "always included"].head(ROWS)),
         ("runner-up", table[~table["selected"] & candidate].head(RUNNERS_UP)),
     ]
-    return [_row(record, role, model) for role, part in parts for record in part.to_dict("records")]
+    return [_row(record, role, classes) for role, part in parts for record in part.to_dict("records")]
 
 
-def _row(record: Mapping[str, Any], role: str, model: Any) -> Row:
+def _row(record: Mapping[str, Any], role: str, classes: NDArray[Any] | None) -> Row:
     suffix, label = "", None
-    if "coefficient" not in record:  # several classes: the one that it says most about
-        label = max(model.classes_, key=lambda c: abs(record[f"coefficient[{c}]"]))
+    if "coefficient" not in record and classes is not None:  # several classes: the one that it says most about
+        label = max(classes, key=lambda c: abs(record[f"coefficient[{c}]"]))
         suffix = f"[{label}]"
     return Row(
         feature=str(record["feature"]),
@@ -108,10 +108,9 @@ def _row(record: Mapping[str, Any], role: str, model: Any) -> Row:
     )
 
 
-def stands(model: Any, similarity: FloatArray) -> list[Stand]:
+def stands(posterior: Posterior, chosen: IntArray, similarity: FloatArray) -> list[Stand]:
     """The chosen units with their relatives, most probable first."""
-    posterior, chosen = model.posterior_, chosen_units(model)
-    probability, names = posterior.inclusion_prob(), posterior.names
+    probability, names = posterior.inclusion_prob(), posterior.labels
     replaced = replacements(posterior, chosen)
     found = []
     for unit in chosen[np.argsort(-probability[chosen], kind="stable")][:EXPLAINED]:
@@ -124,7 +123,7 @@ def stands(model: Any, similarity: FloatArray) -> list[Stand]:
     return found
 
 
-def replacements(posterior: Any, chosen: IntArray) -> dict[int, Replacement]:
+def replacements(posterior: Posterior, chosen: IntArray) -> dict[int, Replacement]:
     """For each chosen unit the one that takes its place best, judged by the data rather than by q."""
     target = posterior.target
     if not len(chosen) or not target.has_gains:
@@ -133,11 +132,11 @@ def replacements(posterior: Any, chosen: IntArray) -> dict[int, Replacement]:
     for _, S in swaps(target, chosen):
         (gone,), (come,) = np.setdiff1d(chosen, S), np.setdiff1d(S, chosen)
         odds = float(np.exp(min(target.log_joint(S) - value, 700.0)))
-        found[int(gone)] = Replacement(str(posterior.names[come]), odds)
+        found[int(gone)] = Replacement(str(posterior.labels[come]), odds)
     return found
 
 
-def without(posterior: Any, unit: int) -> Without:
+def without(posterior: Posterior, unit: int) -> Without:
     """Inclusion probabilities if a unit is left out.
 
     From the sampled sets without it where there are enough of them, else from chains of their own. The page says
@@ -157,12 +156,6 @@ def without(posterior: Any, unit: int) -> Without:
         return Without(np.full(posterior.n_features, np.nan))
     stopped = isinstance(given.fit, Sample) and not given.fit.converged
     return Without(np.asarray(given.inclusion_prob()), 2 * float(given.inclusion_errors().max()) if stopped else None)
-
-
-def alternative_rows(model: Any) -> list[dict[str, Any]]:
-    """Good sets that differ from the chosen one."""
-    records: list[dict[str, Any]] = alternatives_table(model, ALTERNATIVES).to_dict("records")
-    return records
 
 
 class Metric(NamedTuple):
@@ -210,16 +203,3 @@ def _metric(rows: pd.DataFrame, name: str) -> Metric:
     means = [float(v.mean()) if len(v) else np.nan for v in finite]
     deviations = [float(v.std(ddof=1)) if len(v) > 1 else np.nan for v in finite]
     return Metric(name, *MEANINGS[name], methods, means, deviations, [v.tolist() for v in finite], lost)
-
-
-def class_counts(model: Any) -> dict[str, int]:
-    """Rows of each class; empty for regression."""
-    if not hasattr(model, "classes_"):
-        return {}
-    counts = np.bincount(model._training.y, minlength=len(model.classes_))
-    return {str(label): int(n) for label, n in zip(model.classes_, counts, strict=True)}
-
-
-def chosen_units(model: Any) -> IntArray:
-    """Positions of the chosen units."""
-    return np.asarray(model._map, dtype=np.int64)

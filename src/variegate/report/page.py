@@ -11,27 +11,33 @@ import numpy as np
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+from numpy.typing import NDArray
 
 from .. import __version__
 from ..diagnostics import Bound, Diagnostics
 from ..dpp import LowRankDPP
+from ..dpp.sets import IntArray
 from ..inference import Sample
+from ..posterior import Posterior
+from ..selection import Selection
+from ..tables import Findings
 from . import charts, content, names, trust
 from .kernel import as_text, embedded_kernel, kept_candidates
 from .similarity_map import similarity_map
 
+FloatArray = NDArray[np.float64]
 SCRIPTS = ("kernel.js", "explorer.js")
 OURS = "variegate"
 SAME = 0.005  # probabilities of q and of the posterior that differ by less are the same to a reader
 
 
-def rendered(model: Any, about: Mapping[str, Any], comparison: pd.DataFrame | None) -> str:
+def rendered(selection: Selection, found: Findings, about: Mapping[str, Any], comparison: pd.DataFrame | None) -> str:
     """The HTML of the report."""
-    posterior = model.posterior_
-    probability, chosen = posterior.inclusion_prob(), content.chosen_units(model)
+    posterior, chosen = selection.posterior, selection.chosen
+    probability = posterior.inclusion_prob()
     dimensions = posterior.q.phi.shape[1] if isinstance(posterior.q, LowRankDPP) else 1
     kept = kept_candidates(probability, chosen, dimensions)
-    similarity = content.unit_similarity(model)
+    similarity = content.unit_similarity(selection)
     scripts = [Markup(_own_file(name)) for name in SCRIPTS]
     style = Markup(_own_file("page.css"))
     return _environment().get_template("page.html.j2").render(
@@ -39,23 +45,22 @@ def rendered(model: Any, about: Mapping[str, Any], comparison: pd.DataFrame | No
         style_hash=Markup(_hash(style)),
         style=style,
         scripts=scripts,
-        data=Markup(escaped_json(explorer_data(model, probability, kept))),
-        stands=content.stands(model, similarity),
-        map=similarity_map(similarity, probability, chosen, posterior.names),
-        alternatives=content.alternative_rows(model),
-        **_selection(model),
-        **_explorer_words(model, kept, probability),
+        data=Markup(escaped_json(explorer_data(posterior, probability, kept))),
+        stands=content.stands(posterior, chosen, similarity),
+        map=similarity_map(similarity, probability, chosen, posterior.labels),
+        alternatives=found.alternatives.to_dict("records"),
+        **_selection(selection, found),
+        **_explorer_words(selection, kept, probability),
         **_comparison(comparison),
-        **_trust(model, about),
-        **_run(model, about),
+        **_trust(selection, found.diagnostics, about),
+        **_run(selection, about),
     )  # fmt: skip
 
 
-def explorer_data(model: Any, probability: Any, kept: Any) -> dict[str, Any]:
+def explorer_data(posterior: Posterior, probability: FloatArray, kept: IntArray) -> dict[str, Any]:
     """What the explorer works with: names, probabilities and the kernel of the kept candidates."""
-    posterior = model.posterior_
     return {
-        "names": [str(posterior.names[i]) for i in kept],
+        "names": [str(posterior.labels[i]) for i in kept],
         "positions": kept.tolist(),
         "probability": as_text(probability[kept]),
         "own": as_text(_own_probability(posterior)[kept]),
@@ -65,7 +70,7 @@ def explorer_data(model: Any, probability: Any, kept: Any) -> dict[str, Any]:
     }
 
 
-def _own_probability(posterior: Any) -> Any:
+def _own_probability(posterior: Posterior) -> FloatArray:
     """Inclusion probabilities of q (M,): those of the posterior up to what q can express and the matching left."""
     if posterior.target.size is not None:
         return posterior.inclusion_prob()  # fixed sizes are not conditioned in the page
@@ -109,41 +114,36 @@ def _odds(value: float) -> str:
     return f"{value:.2f}" if value >= 0.01 else "<0.01"
 
 
-def _thing(model: Any) -> str:
-    return "group" if model._candidates.is_grouped else "feature"
-
-
-def _selection(model: Any) -> dict[str, Any]:
-    rows = content.selection_rows(model)
-    places = charts.intervals(rows, charts.column_spreads(model))
+def _selection(selection: Selection, found: Findings) -> dict[str, Any]:
+    posterior, classes = selection.posterior, selection.classes
+    rows = content.selection_rows(found.selection, classes)
+    places = charts.intervals(rows, charts.column_spreads(selection))
     pairs = list(zip(rows, places, strict=True))
     roles = ("chosen", "always included", "runner-up")
     parts = [(role, [pair for pair in pairs if pair[0].role == role]) for role in roles]
-    several = len(getattr(model, "classes_", ())) > 2
-    units = content.chosen_units(model)
-    within = 2 * float(model.posterior_.inclusion_errors().max())  # NaN: not known
-    what = f"the log-odds of “{names.shortened(model.classes_[1])}”" if hasattr(model, "classes_") else "the outcome"
+    several = classes is not None and len(classes) > 2
+    within = 2 * float(posterior.inclusion_errors().max())  # NaN: not known
+    what = "the outcome" if classes is None else f"the log-odds of “{names.shortened(classes[1])}”"
     return {
         "selection": [part for part in parts if part[1]],
         "chosen_rows": [row for row in rows if row.role == "chosen"],
-        "chosen_names": ", ".join(names.shortened(model.posterior_.names[u], 30) for u in units) or "empty",
-        "n_chosen": len(units),
+        "chosen_names": ", ".join(names.shortened(posterior.labels[u], 30) for u in selection.chosen) or "empty",
+        "n_chosen": len(selection.chosen),
         "rows_shown": content.ROWS,
         "several_classes": several,
-        "is_class": hasattr(model, "classes_"),
+        "is_class": classes is not None,
         "effect_of": "the log-odds of the class named" if several else what,
-        "thing": _thing(model),
+        "thing": "group" if selection.candidates.is_grouped else "feature",
         "within": within if within > 0 else None,
     }
 
 
-def _explorer_words(model: Any, kept: Any, probability: Any) -> dict[str, Any]:
-    posterior, chosen = model.posterior_, content.chosen_units(model)
+def _explorer_words(selection: Selection, kept: IntArray, probability: FloatArray) -> dict[str, Any]:
+    posterior, chosen = selection.posterior, selection.chosen
     off = float(np.abs(_own_probability(posterior) - probability).max(initial=0.0))
     return {
         "exact": isinstance(posterior.fit, Sample),
         "q_off": off if off > SAME else None,
-        "n_candidates": len(probability),
         "n_units": len(probability),
         "n_kept": len(kept),
         "dropped": len(kept) < len(probability),
@@ -159,11 +159,11 @@ def _comparison(comparison: pd.DataFrame | None) -> dict[str, Any]:
     return {"charts": [(metric, charts.dots(metric)) for metric in metrics], "repeats": repeats, "ours": OURS}
 
 
-def _trust(model: Any, about: Mapping[str, Any]) -> dict[str, Any]:
-    found = model.posterior_.diagnostics()
-    verdicts = trust.verdicts(model, found)
-    low, high = trust.set_sizes(model)
-    fixed = model.posterior_.target.size
+def _trust(selection: Selection, found: Diagnostics, about: Mapping[str, Any]) -> dict[str, Any]:
+    target = selection.posterior.target
+    verdicts = trust.verdicts(selection, found)
+    low, high = trust.set_sizes(selection.posterior.sets)
+    fixed = target.size
     sizes = (
         f"Sets of this model have exactly {fixed} members."
         if fixed is not None
@@ -172,14 +172,14 @@ def _trust(model: Any, about: Mapping[str, Any]) -> dict[str, Any]:
     slab = "–" if found.slab_precision is None else f"{found.slab_precision:.3g}"
     return {
         "verdicts": verdicts,
-        "warnings": trust.warnings_of(model, verdicts, trust.further_lines(about, found)),
+        "warnings": trust.warnings_of(selection, verdicts, trust.further_lines(about, found)),
         "sizes_sentence": sizes,
         "specialist": [
             *(_chain_facts(found) if found.bound is None else _bound_facts(found.bound)),
             ("Expected size, prior", f"{found.prior_expected_size:.1f}"),
             ("Expected size, posterior", f"{found.expected_size:.1f}"),
             ("Slab precision", slab),
-            ("Prior, family of q", f"{model.prior}, {model.posterior}"),
+            ("Prior, family of q", f"{'dpp' if target.prior_has_volume else 'bernoulli'}, {target.family}"),
         ],
     }
 
@@ -204,13 +204,13 @@ def _bound_facts(bound: Bound) -> list[tuple[str, str]]:
     ]
 
 
-def _run(model: Any, about: Mapping[str, Any]) -> dict[str, Any]:
+def _run(selection: Selection, about: Mapping[str, Any]) -> dict[str, Any]:
     data = about.get("data") or {}
     outcome = data.get("outcome")
     return {
         "outcome": outcome,
         "title": f"variegate: {names.shortened(outcome)}" if outcome else "variegate: selected features",
-        "facts": [(name, str(value)) for name, value in _facts(model, data) if value not in (None, "")],
+        "facts": [(name, str(value)) for name, value in _facts(selection, data) if value not in (None, "")],
         "notes": [str(note) for note in data.get("notes") or []],
         "command": _command(about.get("command")),
         "run_facts": [(name, str(value)) for name, value in _run_facts(about, data) if value not in (None, "")],
@@ -219,12 +219,12 @@ def _run(model: Any, about: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _facts(model: Any, data: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
-    counts, candidates = content.class_counts(model), model._candidates
+def _facts(selection: Selection, data: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    counts, candidates = selection.class_counts, selection.candidates
     yield "Outcome", data.get("outcome")
     yield "Question", "which class a row belongs to" if counts else "a number for each row"
-    yield "Rows", f"{len(model._training.y):,}"
-    yield "Columns", f"{model.n_features_in_:,}"
+    yield "Rows", f"{len(selection.training.y):,}"
+    yield "Columns", f"{candidates.n_columns:,}"
     if candidates.is_grouped:
         yield "Groups of columns to choose from", f"{candidates.n_units:,}"
     screened = candidates.n_columns - len(candidates.columns) - len(candidates.always)
@@ -234,8 +234,8 @@ def _facts(model: Any, data: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
         yield "In every set, as asked", f"{len(candidates.always):,}"
     if counts:
         yield "Classes", ", ".join(f"{names.shortened(label, 24)} ({n:,})" for label, n in list(counts.items())[:8])
-    size = model.n_features_to_select
-    yield "Size of the set", "as the data suggest" if size is None else f"{len(content.chosen_units(model))}, as asked"
+    asked = selection.size is not None
+    yield "Size of the set", f"{len(selection.chosen)}, as asked" if asked else "as the data suggest"
     yield "Table", data.get("path")
 
 

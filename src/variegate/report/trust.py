@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..diagnostics import HARDLY_ANY, OVERLOOKED, RELIABLE, Bound, Diagnostics
-from .content import class_counts
+from ..dpp.sets import IntArray
+from ..selection import Selection
 
 RARE = 0.2  # share of a class below which classes are unbalanced
 FEW = 10  # rows of a class
@@ -27,28 +28,27 @@ class Verdict(NamedTuple):
         return WORDS[self.grade]
 
 
-def verdicts(model: Any, found: Diagnostics) -> list[Verdict]:
+def verdicts(selection: Selection, found: Diagnostics) -> list[Verdict]:
     """Questions about a fit with their answers."""
     fit = [_known(found)] if found.bound is None else [_settled(found), _fits(found.bound), _overlooked(found.bound)]
     return [
         *fit,
-        _decided(model),
-        *_balanced(class_counts(model)),
+        _decided(selection),
+        *_balanced(selection.class_counts),
     ]
 
 
-def warnings_of(model: Any, found: list[Verdict], further: Sequence[str] = ()) -> list[str]:
+def warnings_of(selection: Selection, found: list[Verdict], further: Sequence[str] = ()) -> list[str]:
     """What a reader has to know before anything else; empty if all is well."""
-    said = []
-    if not len(model._map):
-        expected = model.posterior_.inclusion_prob().sum()
+    said, expected = [], selection.posterior.inclusion_prob().sum()
+    if not len(selection.chosen):
         said.append(
             f"The best set is empty: no feature is supported well enough on its own, though {expected:.1f} are "
             "expected in a set. Ask for a set of a given size (--size, n_features_to_select), or read the "
             "probabilities only."
         )
     said += [verdict.answer for verdict in found if verdict.grade == "poor"]
-    if model.posterior_.inclusion_prob().sum() < HARDLY_ANY:
+    if expected < HARDLY_ANY:
         said.append("The data hardly support any feature: fewer than one is expected in a set.")
     return [*said, *further]
 
@@ -110,12 +110,12 @@ def _overlooked(bound: Bound) -> Verdict:
     return Verdict(question, answer, "poor")
 
 
-def _decided(model: Any) -> Verdict:
+def _decided(selection: Selection) -> Verdict:
     question = "Do the data decide for this set?"
-    probability = model.posterior_.inclusion_prob()
-    if not len(model._map):
+    probability, chosen = selection.posterior.inclusion_prob(), selection.chosen
+    if not len(chosen):
         return Verdict(question, "No: the best set is empty.", "fair")
-    sure, n = int((probability[model._map] > 0.5).sum()), len(model._map)
+    sure, n = int((probability[chosen] > 0.5).sum()), len(chosen)
     if sure == n:
         return Verdict(question, "Yes: each chosen feature is in more than half of the plausible sets.", "good")
     if probability.max(initial=0.0) < 0.5:
@@ -146,8 +146,8 @@ def _balanced(counts: Mapping[str, int]) -> list[Verdict]:
     return [Verdict(question, f"Yes: the rarest, “{shown}”, has {n:,} rows ({share:.0%}).", "good")]
 
 
-def set_sizes(model: Any) -> tuple[int, int]:
+def set_sizes(sets: Sequence[IntArray]) -> tuple[int, int]:
     """Sizes between which nine in ten plausible sets lie."""
-    sizes = [len(S) for S in model.posterior_.sets]
+    sizes = [len(S) for S in sets]
     low, high = np.quantile(sizes, [0.05, 0.95]) if sizes else (0, 0)
     return int(low), int(high)

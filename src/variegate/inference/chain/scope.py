@@ -17,6 +17,7 @@ from ...likelihoods.protocol import QuadraticForm
 from .model import Model, Position
 
 TURNS = 0.5  # share of the scope for features that take turns
+BLOCK = 4096  # columns that a survey looks at together
 
 
 class Survey(NamedTuple):
@@ -53,27 +54,28 @@ def survey(model: Model, position: Position) -> Survey:
     for rows, form in model.likelihood.gram_rows(position.S, position.auxiliary):
         A = rows[:, columns].copy()
         A.flat[:: len(A) + 1] += c
-        factor = factorise(A, form.information[columns])
-        gains = 0.5 * np.log(c) + _gains(
-            form, factor, additions(factor, rows.copy(), form.diagonal, form.information, c)
-        )
+        factor, gains = factorise(A, form.information[columns]), np.empty(len(alone))
+        for start in range(0, len(alone), BLOCK):  # so that what is computed on the way stays small
+            some = slice(start, start + BLOCK)
+            part = form.diagonal[some], form.information[some], c
+            instead[:, some] += _gains(form, factor, exchanges(factor, rows[:, some].copy(), *part))
+            gains[some] = 0.5 * np.log(c) + _gains(form, factor, additions(factor, rows[:, some].copy(), *part))
         own = removals(factor, slice(None))
         gains[columns] = 0.5 * np.log(c) - _gains(form, factor, Flips(-own.log_det, -own.explained))
         alone += gains
-        instead += _gains(form, factor, exchanges(factor, rows, form.diagonal, form.information, c))
     prior = np.repeat(model.tilt, widths)
     score = expit(alone + prior + log_kappa)
     if len(columns):
-        instead += prior - prior[columns][:, None]
-        instead[:, columns] = -np.inf
-        share = np.exp(instead - np.logaddexp(np.logaddexp.reduce(instead, axis=1), 0.0)[:, None]).max(axis=0)
-        score = np.maximum(score, share)
+        for row, own_prior in zip(instead, prior[columns], strict=True):
+            row += prior - own_prior
+            row[columns] = -np.inf
+            score = np.maximum(score, np.exp(row - np.logaddexp(np.logaddexp.reduce(row), 0.0)))
         score[columns] = 1.0
     log_odds = alone[first] + model.tilt + log_kappa
     if model.target.prior_has_volume:
         volume = model.target.volume
-        some = np.isfinite(volume.log_norms)  # the others never come in: their log-odds are −inf
-        log_odds[some] += volume.flip_gains(position.S).gains[some] - 2 * volume.log_norms[some]
+        known = np.isfinite(volume.log_norms)  # the others never come in: their log-odds are −inf
+        log_odds[known] += volume.flip_gains(position.S).gains[known] - 2 * volume.log_norms[known]
     probability = np.where(widths == 1, expit(log_odds), np.nan)
     return Survey(probability, np.maximum.reduceat(score, first))
 

@@ -17,7 +17,6 @@ from ..target import Batch, Float64Array, Target
 from . import tuning
 
 
-
 @dataclass
 class GainCorrection:
     """Running averages of the errors, updated in place."""

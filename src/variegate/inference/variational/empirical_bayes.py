@@ -12,7 +12,6 @@ from ..target import Target
 from . import tuning
 
 
-
 def learn_size(target: Target, expected_size: float, least_change: float = tuning.FIRST_CHANGE) -> Target:
     """The prior whose expected size is that of q: there the derivative of the ELBO in α vanishes.
 
@@ -29,8 +28,10 @@ def learn_size(target: Target, expected_size: float, least_change: float = tunin
         return target
 
 
-def learn_slab_precision(target: Target, sets: Sequence[IntArray], least_change: float = 2 * tuning.FIRST_CHANGE) -> Target:
-    """Slab precision c maximising the average log evidence of sets from q, by a parabola in log c, a factor of eight at most."""
+def learn_slab_precision(
+    target: Target, sets: Sequence[IntArray], least_change: float = 2 * tuning.FIRST_CHANGE
+) -> Target:
+    """Slab precision c maximising the average log evidence of sets: a parabola in log c, a factor of 8 at most."""
     likelihood = target.likelihood
     if not isinstance(likelihood, FlipLikelihood):
         return target

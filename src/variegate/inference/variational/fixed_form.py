@@ -35,10 +35,11 @@ def fixed_form(
     n_iter: int = 4000,
     covariance: Covariance = "empirical",
 ) -> Iterator[Point]:
-    """Run Algorithm 1 for n_iter steps from θ = start, under the target's hyperparameters; the last point is its answer.
+    """Algorithm 1: n_iter steps from θ = start, under the target's hyperparameters. The last point is its answer.
 
     covariance "closed" replaces γ̃γ̃ᵀ by E_q[γ̃γ̃ᵀ] in closed form: K_iiK_jj − K_ij² off the diagonal, not K as in
-    the paper; for free sizes only. `converged` says that the two halves of the averaged steps, and their average, agree (`agree`).
+    the paper; for free sizes only. `converged` says that the two halves of the averaged
+    steps, and their average, agree (`agree`).
     """
     if covariance == "closed" and target.size is not None:
         raise ValueError(

@@ -12,7 +12,6 @@ from . import tuning
 from .statistics import open_features
 
 
-
 class Proposal(NamedTuple):
     """q_θ given that the features outside `active` are not in the set.
 
@@ -50,12 +49,12 @@ class Proposal(NamedTuple):
         q = self.q if self.size is None else self.q.rescaled(min(self.size, 0.95 * self.q.rank))
         if isinstance(q, IndependentSets):
             return direction
-        order = np.argsort(-variance[self.active], kind="stable")[:tuning.TOGETHER]
+        order = np.argsort(-variance[self.active], kind="stable")[: tuning.TOGETHER]
         coupled = np.sort(order[open_features(inclusion[self.active][order])])
         K = q.marginal_kernel(coupled)
         p = K.diagonal()
         F = -np.square(K)
-        F[np.diag_indices_from(F)] = p * (1 - p) * (1 + RIDGE) + 1e-10
+        F[np.diag_indices_from(F)] = p * (1 - p) * (1 + tuning.RIDGE) + 1e-10
         positions = self.active[coupled]
         direction[..., positions] = linalg.solve(F, gradient[..., positions].T, assume_a="pos").T
         return direction
@@ -66,7 +65,9 @@ def propose(target: Target, theta: Float64Array, inclusion: Float64Array | None 
     active = np.arange(target.n_features)
     if inclusion is not None and target.n_features > tuning.ALWAYS:
         order = np.argsort(inclusion, kind="stable")
-        out = min(int(np.searchsorted(np.cumsum(inclusion[order]), LEFT_OUT)), target.n_features - ALWAYS)
+        out = min(
+            int(np.searchsorted(np.cumsum(inclusion[order]), tuning.LEFT_OUT)), target.n_features - tuning.ALWAYS
+        )
         active = np.sort(order[out:])
     if 2 * len(active) > target.n_features:  # then a copy of Φ would save less than it costs
         active = np.arange(target.n_features)

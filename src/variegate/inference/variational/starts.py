@@ -7,8 +7,8 @@ import numpy as np
 from ...dpp.sets import IntArray
 from .. import local_search
 from ..chain.sample import quick_sets
-from .statistics import LIMIT, log_ratio
 from ..target import Float64Array, Target
+from .statistics import LIMIT, log_ratio
 
 
 def flat_start(target: Target) -> Float64Array:

@@ -1,8 +1,7 @@
 """Every number of the variational solvers, in one place.
 
-`python -m benchmarks tuning` halves and doubles each of them and prints what that does to the ELBO and to the time; its
-table stands in benchmarks/RESULTS.md. Numbers that may be halved or doubled without a difference are marked (=): they
-only have to be there.
+`python -m benchmarks tuning` halves and doubles each of them and prints what that does to the ELBO and to the time;
+its table, in benchmarks/RESULTS.md, is their measurement.
 """
 
 import numpy as np

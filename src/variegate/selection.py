@@ -1,0 +1,152 @@
+"""What a fit found, as a value: the columns, the training rows, the posterior, and the chosen set."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .candidates import Candidates
+from .dpp.sets import IntArray
+from .likelihoods import SumLikelihood
+from .naming import column_labels
+from .posterior import Posterior
+from .predictions import Component
+
+FloatArray = NDArray[np.float64]
+
+
+class Training(NamedTuple):
+    """The rows of a fit as the likelihoods see them."""
+
+    X: Any  # (N, m) columns to choose from
+    covariates: Any  # (N, p) columns that are always in, or None
+    y: NDArray[Any]  # (N,) numbers, or positions in the classes
+    weights: FloatArray | None
+
+
+class Outcome(NamedTuple):
+    """The sets that predictions of an outcome are averaged over, and its class, if it is one of several."""
+
+    components: list[Component]
+    label: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """What a fit found; an estimator publishes it as `selection_`, and tables, reports and files are made of it.
+
+    Features of the posterior are columns of X or groups of them; `candidates` translates.
+
+    >>> import variegate as vg
+    >>> X = np.random.default_rng(0).normal(size=(50, 4))
+    >>> found = vg.DiverseRegressor(random_state=0).fit(X, X[:, 0] + 2 * X[:, 2]).selection_
+    >>> found.chosen, found.column_names[found.support].tolist()
+    (array([0, 2]), ['x0', 'x2'])
+    """
+
+    candidates: Candidates
+    training: Training
+    posterior: Posterior
+    chosen: IntArray  # features of the posterior
+    names: NDArray[Any] | None = None  # (M,) of the columns, where they have any
+    classes: NDArray[Any] | None = None  # (K,)
+    size: int | None = None  # that was asked for
+    average: bool = True  # whether predictions are averaged over sets, or come from the chosen one
+
+    @property
+    def column_names(self) -> NDArray[Any]:
+        """Names of the columns of X (M,): x0, x1, … where it had none."""
+        return column_labels(self.names, self.candidates.n_columns)
+
+    @property
+    def support(self) -> NDArray[np.bool_]:
+        """Columns (M,) of the chosen set, with those always included."""
+        return self.candidates.mask(self.chosen)
+
+    @property
+    def inclusion_probabilities(self) -> FloatArray:
+        """Of every column (M,)."""
+        return self.candidates.spread(self.posterior.inclusion_prob(), always=1.0)
+
+    @property
+    def inclusion_errors(self) -> FloatArray:
+        """Monte Carlo errors of these (M,)."""
+        return self.candidates.spread(self.posterior.inclusion_errors())
+
+    @property
+    def class_counts(self) -> dict[str, int]:
+        """Rows of each class; empty for regression."""
+        if self.classes is None:
+            return {}
+        counts = np.bincount(self.training.y, minlength=len(self.classes))
+        return {str(label): int(n) for label, n in zip(self.classes, counts, strict=True)}
+
+    @property
+    def _chosen_alone(self) -> list[Component]:
+        """The chosen set, with the mean, in logs, of the slab precision."""
+        return [Component(self.chosen, 1.0, self.posterior.target.likelihood)]
+
+    @cached_property
+    def components(self) -> list[Component]:
+        """What predictions are averaged over."""
+        return self.posterior.components if self.average or not len(self.chosen) else self._chosen_alone
+
+    @property
+    def used(self) -> NDArray[np.bool_]:
+        """Columns (M,) that are in some set that predictions are averaged over."""
+        found = np.zeros(self.candidates.n_columns, dtype=bool)
+        for component in self.components:
+            found |= self.candidates.mask(component.S)
+        return found
+
+    @property
+    def outcomes(self) -> list[Outcome]:
+        """One for a number or two classes, one for each of several classes."""
+        return self._outcomes(self.components)
+
+    def _outcomes(self, components: list[Component]) -> list[Outcome]:
+        parts = [list(part) for part in zip(*(_by_outcome(c) for c in components), strict=True)]
+        labels = [None] if len(parts) == 1 or self.classes is None else self.classes.tolist()
+        return [Outcome(part, label) for part, label in zip(parts, labels, strict=True)]
+
+    def columns_of(self, component: Component) -> IntArray:
+        """Columns of X of a component's set, in the order of its coefficients."""
+        S = component.S
+        return self.candidates.columns[component.likelihood.columns(S) if self.candidates.is_grouped else S]
+
+    def coefficients(self, *, averaged: bool) -> tuple[FloatArray, FloatArray]:
+        """Intercepts (K,) and coefficients (K, M) in the units of X: means over sets, or given the chosen one."""
+        outcomes = self._outcomes(self.components if averaged else self._chosen_alone)
+        intercept, coef = np.zeros(len(outcomes)), np.zeros((len(outcomes), self.candidates.n_columns))
+        for k, outcome in enumerate(outcomes):
+            for component in outcome.components:
+                found = component.likelihood.coefficients(component.S)
+                intercept[k] += component.weight * found.intercept
+                coef[k, self.columns_of(component)] += component.weight * found.mean
+                coef[k, self.candidates.always] += component.weight * found.covariates
+        return intercept, coef
+
+    def training_column(self, j: int) -> NDArray[Any]:
+        """The training rows (N,) of a column of X; nothing (0,) if it was screened out."""
+        candidates, data = self.candidates, self.training
+        for columns, X in ((candidates.columns, data.X), (candidates.always, data.covariates)):
+            (i,) = np.nonzero(columns == j)
+            if len(i):
+                return np.asarray(X[:, i].toarray() if hasattr(X, "toarray") else X[:, i]).ravel()
+        return np.empty(0)
+
+
+def _by_outcome(component: Component) -> list[Component]:
+    likelihood = component.likelihood
+    parts = likelihood.parts if isinstance(likelihood, SumLikelihood) else [likelihood]
+    return [component._replace(likelihood=part) for part in parts]
+
+
+def selection_of(model: Any) -> Selection:
+    """The selection of a fitted estimator, or the selection itself."""
+    found = model if isinstance(model, Selection) else getattr(model, "selection_", None)
+    if not isinstance(found, Selection):
+        raise ValueError(f"expected a fitted model, got {type(model).__name__}: call fit(X, y) first.")
+    return found
