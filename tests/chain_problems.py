@@ -10,6 +10,7 @@ from oracle import all_sets
 from variegate.inference.chain import enumeration
 from variegate.inference.chain.grid import hyperparameter_grid
 from variegate.inference.chain.model import Model, Pace
+from variegate.inference.chain.scope import draw_scope
 
 NONE = np.empty(0, dtype=np.int64)
 
@@ -63,17 +64,18 @@ class Enumerated:
         return value + target.volume.log_volume(S) if target.prior_has_volume else value
 
 
-def walk(model, pace, stretches, seed, scope=None):
+def walk(model, pace, stretches, seed, scope=None, tilted=True):
     """One chain: weighted inclusion, share of time at each hyperparameter, and the set after each stretch."""
     rng, M = np.random.default_rng(seed), model.target.n_features
     S = model.possible(NONE, rng)
     position = model.at_start(S, rng)._replace(at=(0, len(model.grid.log_c) // 2))
     inclusion, weight, visits, sets = np.zeros(M), np.zeros(M), 0.0, []
     for _ in range(stretches):
-        movable = np.ones(M, dtype=bool) if scope is None else rng.random(M) < scope
-        position, found = model.advance(position, model.local(position.S, movable), pace, rng)
+        inside = np.ones(M, dtype=bool) if scope is None else draw_scope(position.S, scope, rng)
+        local = model.local(position.S, inside, scope if tilted else None)
+        position, found = model.advance(position, local, pace, rng)
         inclusion[found.features] += found.inclusion
-        weight[found.features] += found.weight
+        weight += found.weight
         visits = visits + found.visits
         sets.append(position.S)
     probability = np.divide(inclusion, weight, out=np.zeros(M), where=weight > 0)

@@ -18,7 +18,6 @@ LAYERS = [
     {"saving", "baselines", "tables"},
     {"plots"},
     {"comparison"},
-    {"paper"},
     {"report"},
     {"cli"},
 ]
@@ -75,3 +74,37 @@ def test_the_check_notices_an_upward_import(tmp_path):
     (root / "dpp").mkdir(parents=True)
     (root / "dpp" / "__init__.py").write_text("from ..inference import fit\n")
     assert upward_imports(root) == ["variegate.dpp imports variegate.inference.fit"]
+
+
+PUBLIC = {"_replace", "_asdict", "_fields"}  # of a NamedTuple
+
+
+def private_reads(path: Path) -> list[str]:
+    """Private names of other modules that a file uses: attributes that it does not define itself, and imports."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = list(ast.walk(tree))
+    own = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    own |= {node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)}
+    own |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    found = []
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and _is_private(node.attr) and node.attr not in own | PUBLIC:
+            inherited = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+            found += [] if inherited else [f"{path.name}:{node.lineno} {ast.unparse(node)}"]
+        elif isinstance(node, ast.ImportFrom) and node.level:
+            found += [f"{path.name}:{node.lineno} {a.name}" for a in node.names if _is_private(a.name)]
+    return found
+
+
+def _is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__")
+
+
+def test_no_module_reads_private_names_of_another():
+    assert [read for path in sorted(PACKAGE.rglob("*.py")) for read in private_reads(path)] == []
+
+
+def test_the_check_notices_a_private_read(tmp_path):
+    path = tmp_path / "page.py"
+    path.write_text("from .saving import _umask\n\ndef rows(model):\n    return model._training\n")
+    assert private_reads(path) == ["page.py:1 _umask", "page.py:4 model._training"]

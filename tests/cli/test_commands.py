@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -84,9 +85,18 @@ def test_where_every_method_fails(run, folder):
     assert "classes" in ran.last_line
 
 
+def test_experiments_need_a_checkout(run, monkeypatch, tmp_path):
+    monkeypatch.setattr("variegate.cli.paper.CHECKOUT", tmp_path)
+    ran = run("paper", "toy")
+    assert ran.code == 1
+    assert "experiments of its source" in ran.last_line
+
+
 def test_experiments(run, monkeypatch):
     called = {}
-    monkeypatch.setattr("variegate.paper.run_experiment", lambda name, **how: called.update(name=name, **how))
+    monkeypatch.setattr(
+        "experiments.paper.run_experiment", lambda name, **how: called.update(name=name, **how) or Path("there")
+    )
     assert "toy\t" in run("paper").out
     wrong = run("paper", "tov")
     assert wrong.code == 2

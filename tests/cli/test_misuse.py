@@ -148,7 +148,7 @@ def test_full_disk(run, folder):
     assert left_over(folder) == ["warm"]
 
 
-@pytest.mark.parametrize("where", ["save", "fitted", "alternatives_table"])
+@pytest.mark.parametrize("where", ["save", "fitted", "findings"])
 def test_ctrl_c_leaves_nothing(run, folder, monkeypatch, where):
     def stop(*_, **__):
         raise KeyboardInterrupt

@@ -23,6 +23,7 @@ pytestmark = pytest.mark.usefixtures("chains")
 
 GIVEN = ChainSettings(average_size=False, average_slab=False)
 NONE = np.empty(0, dtype=np.int64)
+RARELY = np.array([0.2, 0.1, 1.0, 0.1, 1.0, 0.1, 0.2])
 
 
 def close(found, exact):
@@ -125,8 +126,24 @@ def test_how_often_variables_are_refreshed_changes_nothing(task, time):
 @pytest.mark.parametrize("size", [None, 3])
 def test_a_random_scope_changes_nothing(size):
     model = model_of(make_target("dpp", M=7, size=size))
-    inclusion, _, _ = walk(model, Pace(0.1, 3.0, 2), 6000, seed=1, scope=np.linspace(0.2, 1.0, 7))
-    assert np.abs(inclusion - Enumerated(model).inclusion).max() < 0.02
+    inclusion, _, _ = walk(model, Pace(0.1, 3.0, 2), 6000, seed=1, scope=RARELY)
+    exact = Enumerated(model).inclusion
+    assert np.abs(inclusion - exact).max() < 0.02
+    wrong, _, _ = walk(model, Pace(0.1, 3.0, 2), 6000, seed=1, scope=RARELY, tilted=False)
+    assert np.abs(wrong - exact).max() > 0.06  # members always in scope, without the odds that make up for it
+
+
+@pytest.mark.parametrize("size", [None, 4])
+def test_many_features_most_of_which_take_turns(size):
+    """Features of noise come and go with the scope; sets have as many of them as the probabilities say."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3000))
+    y = X[:, :2] @ [1.0, -1.0] + rng.normal(size=60)
+    target = Target(Gaussian(X, y), bernoulli_prior(3000, expected_size=6), "bernoulli", size=size)
+    found = sample(target, 1, ChainSettings(tol=0.02, average_size=False, average_slab=False))
+    sizes = np.array([len(S) for S in found.sets])
+    assert found.inclusion.sum() == pytest.approx(size or sizes.mean(), rel=1e-9 if size else 0.15)
+    assert (found.inclusion_errors[2:] > 0).mean() > 0.99
 
 
 @pytest.mark.parametrize("size", [None, 3])
@@ -471,3 +488,13 @@ def test_q_under_conditions_is_over_the_open_features():
     found = sample(make_target("dpp", M=8), 1).given(np.array([2]), np.array([0]))
     assert found.q.items.tolist() == [1, 3, 4, 5, 6, 7]
     assert np.abs(found.q.inclusion_prob() - found.inclusion[found.q.items]).max() < 2e-3
+
+
+@pytest.mark.parametrize("prior", ["bernoulli", "dpp"])
+def test_a_survey_of_a_fixed_size_is_an_exchange_away(prior):
+    """The mean of surveys over the posterior is the posterior's own probability; so are conditions."""
+    model = model_of(make_target(prior, M=8, size=3), included=[1], excluded=[6])
+    exact, rng, mean = Enumerated(model), np.random.default_rng(0), 0.0
+    for S, p in zip(exact.sets, exact.probability, strict=True):
+        mean = mean + p * survey(model, model.at_start(S, rng)).probability
+    assert np.allclose(mean, exact.inclusion, atol=1e-8)

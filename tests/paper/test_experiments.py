@@ -9,16 +9,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from experiments.paper import EXPERIMENTS, run_experiment
+from experiments.paper.outputs import MARK, write_results
 
-from variegate.paper import EXPERIMENTS, run_experiment
-from variegate.paper.__main__ import main
-from variegate.paper.outputs import MARK, write_results
+from variegate.cli import main
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_toy(tmp_path):
-    run = [sys.executable, "-m", "variegate.paper", "toy", "--quick", "--out", str(tmp_path)]
+    code = "import sys; from variegate.cli import main; sys.exit(main(sys.argv[1:]))"
+    run = [sys.executable, "-c", code, "paper", "toy", "--quick", "--out", str(tmp_path)]
     done = subprocess.run(run, capture_output=True, text=True, check=True)
     assert done.stdout == f"{tmp_path / 'README.md'}\n"
     table = pd.read_csv(tmp_path / "blocks.csv")
@@ -54,7 +55,7 @@ class TestEntry:
         monkeypatch.delenv("VARIEGATE_DATA", raising=False)
         with pytest.raises(ValueError, match="VARIEGATE_DATA"):
             run_experiment(name, out=tmp_path / "out")
-        assert main([name, "--data", str(tmp_path), "--out", str(tmp_path / "out")]) == 1
+        assert main(["paper", name, "--data", str(tmp_path), "--out", str(tmp_path / "out")]) == 1
         said = capsys.readouterr().err
         assert said.count("\n") == 1
         assert EXPERIMENTS[name].folders[0] in said

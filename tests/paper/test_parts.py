@@ -7,13 +7,13 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from experiments.paper import communities, designs, genes, simulation, temperature
+from experiments.paper.methods import METHODS, chosen_methods
+from experiments.paper.summaries import corrected_error
 from scipy import sparse
 
 import variegate as vg
 from variegate import datasets
-from variegate.paper import communities, designs, genes, simulation, temperature
-from variegate.paper.methods import METHODS, chosen_methods
-from variegate.paper.summaries import corrected_error
 
 
 def selections(**chosen):

@@ -6,8 +6,7 @@ from importlib import import_module
 import numpy as np
 import pandas as pd
 import pytest
-
-from variegate.paper import run_experiment
+from experiments.paper import run_experiment
 
 FIGURES = {
     "simulation": ["simulation"],

@@ -13,11 +13,16 @@ import variegate as vg
 from report_problems import HOSTILE, posterior_model
 from variegate.report import names
 from variegate.report.page import escaped_json, rendered
+from variegate.tables import findings
+
+
+def page_of(model, about, comparison):
+    return rendered(model.selection_, findings(model), about, comparison)
 
 
 @pytest.fixture(scope="module")
 def html(model):
-    return rendered(model, {}, None)
+    return page_of(model, {}, None)
 
 
 def embedded(html):
@@ -107,7 +112,7 @@ def test_what_was_asked_and_how_to_repeat_it(model):
         "seconds": 12.34,
         "warnings": ["something odd"],
     }
-    text = text_of(rendered(model, about, None))
+    text = text_of(page_of(model, about, None))
     for expected in (
         "variegate select genes.csv",
         "sha256:abc",
@@ -129,13 +134,13 @@ def test_the_comparison_is_shown(model):
     ]
     table = pd.DataFrame(rows, columns=["repeat", "method", "metric", "value"])
     table.loc[0, "value"] = -np.inf
-    html = rendered(model, {}, table)
+    html = page_of(model, {}, table)
     assert "lasso" in html.split('id="compared"')[1]
     assert "0.715 ± 0.013" in html
     assert "4 times" in text_of(html)
     assert "1 infinite" in html
     with pytest.raises(ValueError, match=r"compare\(...\).table"):
-        rendered(model, {}, table.drop(columns="metric"))
+        page_of(model, {}, table.drop(columns="metric"))
 
 
 def test_no_comparison_no_section(html):
@@ -146,7 +151,7 @@ def test_an_empty_set_is_said_first(data, fitted_as, rng):
     X, _ = data
     model = fitted_as(X.iloc[:, :6], rng.normal(size=len(X)), expected_size=0.2, slab_precision=10.0)
     assert not len(model.selection_.chosen)
-    text = text_of(rendered(model, {}, None))
+    text = text_of(page_of(model, {}, None))
     assert text.index("The best set is empty") < text.index("What was asked")
     assert "hardly support any feature" in text
 
@@ -156,7 +161,7 @@ def test_unbalanced_classes_and_several_of_them(data, fitted_as):
     X = X.iloc[:, :8]
     classes = np.where(y > np.quantile(y, 0.95), "rare", np.where(y > np.median(y), "high", "low")).astype(object)
     model = fitted_as(X, classes, expected_size=2, slab_precision=1.0, max_iter=3, n_starts=1)
-    text = text_of(rendered(model, {}, None))
+    text = text_of(page_of(model, {}, None))
     assert "unbalanced: only 4 rows (5%) are “rare”" in text
     assert "Class" in text
 
@@ -164,7 +169,7 @@ def test_unbalanced_classes_and_several_of_them(data, fitted_as):
 def test_a_fit_cut_short_says_so(data, fitted_as):
     model = fitted_as(*data, max_iter=2, tol=0.001)
     assert not model.converged_
-    text = text_of(rendered(model, {}, None))
+    text = text_of(page_of(model, {}, None))
     assert "The probabilities without it are uncertain by up to 0." in text
     assert text.index("larger than asked for") < text.index("What was asked")
     assert "stopped after 2 laps" in text
@@ -173,7 +178,7 @@ def test_a_fit_cut_short_says_so(data, fitted_as):
 def test_a_variational_fit_cut_short_says_so(data, fitted_as):
     model = fitted_as(*data, solver="rao_blackwell", max_iter=1, n_starts=1)
     assert not model.converged_
-    assert "had not settled" in text_of(rendered(model, {}, None))
+    assert "had not settled" in text_of(page_of(model, {}, None))
 
 
 def test_words_differ_between_exact_and_fitted_probabilities(data, fitted_as, html):
@@ -183,7 +188,7 @@ def test_words_differ_between_exact_and_fitted_probabilities(data, fitted_as, ht
     assert "or better (two Monte Carlo errors)" in exact.split("The effect")[0]
     assert "in the fitted distribution" not in exact
     assert "ELBO" not in exact
-    fitted = text_of(rendered(fitted_as(*data, solver="rao_blackwell", n_starts=1), {}, None))
+    fitted = text_of(page_of(fitted_as(*data, solver="rao_blackwell", n_starts=1), {}, None))
     assert "computed without approximation" not in fitted
     assert "in the fitted distribution (q)" in fitted
     assert "ELBO" in fitted

@@ -156,9 +156,9 @@ class Model:
         others = np.setdiff1d(np.flatnonzero(self.free), first)
         return self.independent(np.concatenate([first, rng.permutation(others)]), self.target.size)
 
-    def local(self, S: IntArray, scope: npt.NDArray[np.bool_]) -> "Local":
-        """The features in `scope` (M,), and those of the set S that are not and stay."""
-        movable = scope & self.free
+    def local(self, S: IntArray, inside: npt.NDArray[np.bool_], scope: Float64Array | None = None) -> "Local":
+        """The features `inside` (M,) the scope, drawn with the probabilities `scope` (M,), among them those of S."""
+        movable = inside & self.free
         here = movable | _mask(S, len(movable)) if self.shared is None else np.ones(len(movable), dtype=bool)
         features = np.flatnonzero(here)
         widths = self.likelihood.widths[features]
@@ -171,7 +171,7 @@ class Model:
             first=np.concatenate([[0], np.cumsum(widths)]),
             columns=self.likelihood.columns_of(features),
             units=self.target.volume.units(features) if has_volume else np.empty((n, 0)),
-            tilt=self.tilt[features],
+            tilt=self.tilt[features] - (0.0 if scope is None else np.log(scope[features])),
             gram=gram,
             known=known,
             vectors=np.zeros((K, 5, C)),

@@ -12,7 +12,7 @@ from ...dpp.sets import Float64Array, IntArray
 from ...threads import allowed
 from .errors import Averages, Batches
 from .model import Local, Model, Pace, Position
-from .scope import scope_probabilities, survey
+from .scope import draw_scope, scope_probabilities, survey
 
 # Steps between new hyperparameters or auxiliary variables, and features in scope. Two classes, N = 500, M = 2000,
 # largest error after a second: 0.090 (40 steps, 512 features), 0.063 (60, 384), 0.069 (80, 384).
@@ -20,7 +20,7 @@ FLIPS, SCOPE = 60, 384
 # Regression with up to this many features has them all in scope: as much error after a second as with 512 of 2000, and
 # an eighteenth of the autocorrelation of |S|.
 ALL = 2048
-SAME_SCOPE_AUGMENTED, SAME_SCOPE = 2, 10  # stretches; a new scope costs a third of one that needs new Gram rows anyway
+SAME_SCOPE = 2  # stretches, where auxiliary variables change and Gram rows with them, else a lap
 ROUNDS = 2  # of new hyperparameters in a stretch, where there are no auxiliary variables
 # η times the features in scope, visits to features that look useless for one to each member: 0.2 to 1 do as well, 5
 # makes the mean error a sixth larger.
@@ -84,7 +84,7 @@ class Runner:
             self._look_around(scope, t)
             self.position, found = self.model.advance(self.position, self.local, pace, self.rng)  # type: ignore[arg-type]
             self.inclusion[found.features] += found.inclusion
-            self.weight[found.features] += found.weight
+            self.weight += found.weight  # of the others none was in the set
             self.visits += found.visits
             self.steps += found.steps
             if (t + 1) % max(1, stretches // KEPT) == 0:
@@ -97,13 +97,14 @@ class Runner:
         if scope is None and self.local is None:
             self.local = self.model.local(self.position.S, np.ones(len(self.inclusion), dtype=bool))
         elif scope is not None and t % self.same_scope == 0:
-            self.local = self.model.local(self.position.S, self.rng.random(len(scope)) < scope)
+            inside = draw_scope(self.position.S, scope, self.rng)
+            self.local = self.model.local(self.position.S, inside, scope)
 
     def _survey(self, weight: float) -> None:
-        """Count every feature once, so that none depends on its turns in scope alone."""
+        """Count every feature once more, so that none depends on its turns in scope alone."""
         found = survey(self.model, self.position)
         self.score = found.score
-        if self.model.target.size is None and self.model.augments:
+        if self.model.augments:
             known = np.isfinite(found.probability) & self.model.free
             self.inclusion[known] += weight * found.probability[known]
             self.weight[known] += weight
@@ -127,10 +128,10 @@ def run_chains(
     n = max(n, 4 * max(len(S) for S in starts))
     if n >= M and not changing:
         model = model.complete()
-    same = SAME_SCOPE_AUGMENTED if changing else SAME_SCOPE
-    runners = [Runner(model.own(), p, child, same) for p, child in zip(positions, children, strict=True)]
     pace = Pace(ATTENTION / min(n, M), 1.0, 1 if changing else ROUNDS)
     stretches = max(1, LAP // (FLIPS * pace.rounds))
+    same = SAME_SCOPE if changing else stretches
+    runners = [Runner(model.own(), p, child, same) for p, child in zip(positions, children, strict=True)]
     scope, pace = _burn_in(runners, n, pace, max(1, stretches // 2))
     batches, kept = Batches(len(runners), M), _Kept(model)
     interrupted, check = False, FEWEST_AUGMENTED if changing else FEWEST

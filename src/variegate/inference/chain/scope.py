@@ -1,17 +1,23 @@
 """Which features move in a stretch of the chain, where there are too many to give each a rate at every step.
 
-A random scope, drawn anew for each stretch and independent of the set, leaves the posterior as it is (Jankowiak 2023,
-"Bayesian variable selection in a million dimensions"): features outside it stay as they are. Features that matter, or
-could stand in for one that does, are always in scope; the others take turns. Who matters is judged during burn-in,
-from surveys of all features, and then left alone: a wrong judgement costs time, not exactness.
+The scope is an auxiliary variable (as in Jankowiak 2023, "Bayesian variable selection in a million dimensions"): given
+the set, its members are in scope, and each other feature m is with probability s_m. So given the scope the set lies in
+it, with probability in proportion to
+
+    p(S | y) Π_{m ∈ S} 1/s_m:
+
+a feature that is in scope only now and then has so much higher odds while it is. Features that matter, or could stand
+in for one that does, have s_m = 1; the others take turns. Who matters is judged during burn-in, from surveys of all
+features, and then left alone: a wrong judgement costs time, not exactness.
 """
 
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import expit
 
-from ...dpp.sets import Float64Array
+from ...dpp.sets import Float64Array, IntArray
 from ...likelihoods.flips import Factor, Flips, additions, exchanges, factorise, removals
 from ...likelihoods.protocol import QuadraticForm
 from .model import Model, Position
@@ -20,10 +26,18 @@ TURNS = 0.5  # share of the scope for features that take turns
 BLOCK = 4096  # columns that a survey looks at together
 
 
+def draw_scope(S: IntArray, scope: Float64Array, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+    """Features (M,) in scope given the set S, by the probabilities s (M,)."""
+    inside = rng.random(len(scope)) < scope
+    inside[S] = True
+    return np.asarray(inside)
+
+
 class Survey(NamedTuple):
     """All features at one set; arrays (M,)."""
 
-    probability: Float64Array  # to be in, given the others; NaN for features of several columns
+    # to be in, given the others, or after an exchange where the size is fixed; NaN for features of several columns
+    probability: Float64Array
     score: Float64Array  # the same, or the probability to take the place of a member if that is higher
 
 
@@ -71,6 +85,10 @@ def survey(model: Model, position: Position) -> Survey:
             row[columns] = -np.inf
             score = np.maximum(score, np.exp(row - np.logaddexp(np.logaddexp.reduce(row), 0.0)))
         score[columns] = 1.0
+    if model.target.size is not None:
+        several = (widths > 1).any()
+        probability = np.full(len(widths), np.nan) if several else _after_exchange(model, position.S, instead)
+        return Survey(probability, np.maximum.reduceat(score, first))
     log_odds = alone[first] + model.tilt + log_kappa
     if model.target.prior_has_volume:
         volume = model.target.volume
@@ -78,6 +96,27 @@ def survey(model: Model, position: Position) -> Survey:
         log_odds[known] += volume.flip_gains(position.S).gains[known] - 2 * volume.log_norms[known]
     probability = np.where(widths == 1, expit(log_odds), np.nan)
     return Survey(probability, np.maximum.reduceat(score, first))
+
+
+def _after_exchange(model: Model, S: IntArray, log_ratio: Float64Array) -> Float64Array:
+    """Probability (M,) to be in after a random member of S is exchanged.
+
+    `log_ratio` (|S|, M): log-odds of each exchange against none, without ν between features; −inf for members.
+    """
+    mine = np.flatnonzero(model.free[S])
+    found = np.zeros(model.target.n_features)
+    found[S] = 1.0
+    if model.target.prior_has_volume and len(mine):
+        own = 2 * model.target.volume.log_norms
+        with np.errstate(invalid="ignore"):  # rows of zeros, which are never in
+            log_ratio = log_ratio + model.target.volume.exchange_gains(S) - (own - own[S][:, None])
+    for j in mine:
+        row = np.where(model.free, np.nan_to_num(log_ratio[j], nan=-np.inf), -np.inf)
+        row[S[j]] = 0.0
+        share = np.exp(row - np.logaddexp.reduce(row)) / len(mine)
+        found[S[j]] -= 1.0 / len(mine)
+        found += share
+    return np.minimum(found, 1.0)
 
 
 def _gains(form: QuadraticForm, factor: Factor, flips: Flips) -> Float64Array:

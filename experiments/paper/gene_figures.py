@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from .. import plots
-from ..comparison import Comparison
+from variegate import plots
+from variegate.comparison import Comparison
+
 from .methods import OURS
 from .outputs import new_figure
 from .summaries import marks

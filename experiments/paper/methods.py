@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..baselines.variational import Variational
+from variegate.baselines.variational import Variational
 
 OURS = "Bernoulli-DPP"
 

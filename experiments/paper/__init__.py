@@ -85,7 +85,7 @@ def _check_extra() -> None:
 
 def _check_data(name: str, data: str | Path | None) -> None:
     """Say in one line what is missing, before anything is written."""
-    from ..datasets.home import data_home
+    from variegate.datasets.home import data_home
 
     folders = EXPERIMENTS[name].folders
     if not folders:

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import metrics
-from ..baselines import Problem, select
-from ..comparison.scores import prediction_scores
-from ..datasets import make_blocks, make_spatial_field
-from ..estimators import DiverseRegressor
+from variegate import metrics
+from variegate.baselines import Problem, select
+from variegate.comparison.scores import prediction_scores
+from variegate.datasets import make_blocks, make_spatial_field
+from variegate.estimators import DiverseRegressor
+
 from .methods import METHODS, chosen_methods
 
 Array = npt.NDArray[Any]

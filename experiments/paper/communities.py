@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
-from ..comparison import Comparison
+from variegate.comparison import Comparison
 
 Array = npt.NDArray[Any]
 

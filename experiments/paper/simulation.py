@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .. import metrics, plots
-from ..comparison.engine import Running as Engine
-from ..comparison.engine import Work, collect
-from ..comparison.store import Store
+from variegate import metrics, plots
+from variegate.comparison.engine import Running as Engine
+from variegate.comparison.engine import Work, collect
+from variegate.comparison.store import Store
+
 from .designs import DESIGNS, DRAWN, PAIRS
 from .methods import COLOURS, MARKERS, OURS
 from .outputs import markdown, new_figure, save_figure, write_results, write_table

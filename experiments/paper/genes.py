@@ -13,10 +13,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from .. import similarity
-from ..comparison import Comparison, compare
-from ..data import Network
-from ..datasets import Dataset, load_biogrid, load_gene_sets, load_tcga_brca
+from variegate import similarity
+from variegate.comparison import Comparison, compare
+from variegate.data import Network
+from variegate.datasets import Dataset, load_biogrid, load_gene_sets, load_tcga_brca
+
 from .communities import enriched_share, enrichment, find_communities, hit_shares, preferred
 from .gene_figures import boxes_figure, networks_figure
 from .methods import BASELINES, METHODS, OURS, chosen_methods

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..datasets import make_toy
-from ..dpp import LowRankDPP
+from variegate.datasets import make_toy
+from variegate.dpp import LowRankDPP
+
 from .outputs import markdown, new_figure, save_figure, write_results, write_table
 from .settings import Running
 

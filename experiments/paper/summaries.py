@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..comparison import Comparison
+from variegate.comparison import Comparison
+
 from .methods import OURS
 from .outputs import write_table
 

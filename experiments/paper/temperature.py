@@ -15,8 +15,9 @@ import pandas as pd
 from scipy.spatial import KDTree
 from sklearn.linear_model import BayesianRidge, LinearRegression
 
-from ..comparison import Comparison, compare
-from ..datasets import gaussian_bumps, load_july_temperature
+from variegate.comparison import Comparison, compare
+from variegate.datasets import gaussian_bumps, load_july_temperature
+
 from .methods import METHODS, OURS, chosen_methods
 from .outputs import markdown, save_figure, write_results, write_table
 from .settings import Running
