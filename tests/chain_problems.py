@@ -40,7 +40,11 @@ class Enumerated:
         self.sets = [np.array(S, dtype=np.int64) for S in all_sets(target.n_features) if self._fits(model, S)]
         prior = np.array([self._log_prior(target, S) for S in self.sets])
         sizes = np.array([len(S) for S in self.sets])
-        normalizer = grid.log_normalizer if target.size is None else 0.0 * grid.log_normalizer
+        every = [np.array(S, dtype=np.int64) for S in all_sets(target.n_features)]
+        log_prior = np.array([self._log_prior(target, S) for S in every])
+        number = np.array([len(S) for S in every])
+        normalizer = np.array([logsumexp(log_prior + number * t) for t in grid.log_kappa])
+        normalizer = normalizer if target.size is None else 0.0 * normalizer
         log_p = prior[:, None] + sizes[:, None] * grid.log_kappa - normalizer
         log_p = log_p[:, :, None] + grid.log_prior
         for j, log_c in enumerate(grid.log_c):

@@ -46,4 +46,4 @@ def allowed() -> int:
     """Cores that this process may use; whoever runs many processes says so by OMP_NUM_THREADS, as joblib does."""
     asked = os.environ.get("OMP_NUM_THREADS", "")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(int(asked), cores) if asked.isdigit() else cores
+    return max(1, min(int(asked), cores)) if asked.isdigit() else cores

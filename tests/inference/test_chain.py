@@ -16,12 +16,13 @@ from variegate.inference.chain.problem import part
 from variegate.inference.chain.scope import scope_probabilities, survey
 from variegate.inference.chain.system import D, R, U, Y, append, clear, delete
 from variegate.likelihoods import CustomLikelihood, Gaussian, Grouped, Logistic, SumLikelihood
-from variegate.likelihoods.augmentation import Predictor
+from variegate.likelihoods.augmentation import Predictor, draw
 from variegate.priors import bernoulli_prior, dpp_prior
 
 pytestmark = pytest.mark.usefixtures("chains")
 
-GIVEN = ChainSettings(average_size=False, average_slab=False)
+NOT = {"average_size": False, "average_slab": False}
+GIVEN = ChainSettings(**NOT)
 NONE = np.empty(0, dtype=np.int64)
 RARELY = np.array([0.2, 0.1, 1.0, 0.1, 1.0, 0.1, 0.2])
 
@@ -170,6 +171,42 @@ def test_groups_several_outcomes_weights_and_covariates(task):
         target = Target(likelihood, bernoulli_prior(4, expected_size=1.5), family="bernoulli")
         found = sample(target, 1, ChainSettings(tol=0.006, average_size=False, average_slab=False))
         assert close(found, Enumerated(model_of(target)))
+
+
+def test_sums_in_sums_and_groups_of_sums():
+    X, y = correlated_data(M=6)
+    parts = [Gaussian(X, y), Gaussian(X, X[:, 1] + np.random.default_rng(0).normal(size=len(X)))]
+    for likelihood in (
+        Grouped(SumLikelihood(parts), np.array([0, 0, 1, 2, 3, 3])),
+        SumLikelihood([SumLikelihood(parts), Gaussian(X, -y)]),
+        SumLikelihood([parts[0], Logistic(X, y > 0, link="probit", sample_weight=np.full(len(X), 0.7))]),
+    ):
+        target = Target(likelihood, bernoulli_prior(likelihood.n_features, expected_size=2), "bernoulli")
+        assert close(sample(target, 1, ChainSettings(tol=0.005, max_laps=600, **NOT)), Enumerated(model_of(target)))
+    custom = SumLikelihood([parts[0], CustomLikelihood(lambda S: 0.0, 6, flip_gains=lambda S: np.zeros(6))])
+    with pytest.raises(ValueError, match="needs a likelihood with a quadratic form"):
+        sample(Target(custom, bernoulli_prior(6, expected_size=2), "bernoulli"), 0)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "message"),
+    [
+        ({"included": [0, 1, 2]}, "Sets have 2 features; 3 cannot be included"),
+        ({"included": [1], "excluded": [1, 2]}, "Feature 1 cannot be both"),
+        ({"included": [9]}, "included"),
+    ],
+)
+def test_conditions_are_checked(conditions, message):
+    with pytest.raises(ValueError, match=message):
+        sample(make_target(M=6, size=2), 0, **conditions)
+
+
+def test_weights_between_whole_numbers_have_the_right_mean():
+    eta = np.full(100_000, 0.7)
+    for w in (0.4, 1.0, 2.5, 3.0):
+        drawn = draw(eta, np.ones_like(eta), np.full_like(eta, w), False, np.random.default_rng(0)).precision
+        exact = w / 1.4 * np.tanh(0.35)
+        assert drawn.mean() == pytest.approx(exact, abs=4 * drawn.std() / np.sqrt(len(eta)) + 0.002 * exact)
 
 
 def test_a_number_and_classes_share_a_set():

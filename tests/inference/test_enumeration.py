@@ -56,6 +56,14 @@ def test_few_sets_only():
     assert not possible(Target(Logistic(X, y > 0), bernoulli_prior(8, expected_size=2), "bernoulli"))
 
 
+def test_wide_groups_are_left_to_the_chains():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 120))
+    likelihood = Grouped(Gaussian(X, rng.normal(size=150)), np.repeat(np.arange(12), 10))
+    model = model_of(Target(likelihood, bernoulli_prior(12, expected_size=2), "bernoulli"), **AVERAGED)
+    assert not can_enumerate(model)
+
+
 def test_the_posterior_reads_it_as_it_reads_chains():
     target = make_target(M=10)
     found = sample(target, 0, ChainSettings())

@@ -21,9 +21,9 @@ from .selector import DiverseSelector, FloatArray
 class DiverseClassifier(ClassifierMixin, DiverseSelector):  # type: ignore[misc]
     """Logistic classification on a diverse set of features, with uncertainty over the set.
 
-    The posterior over sets of columns is approximated by a determinantal point process: features that tell the classes
-    apart and are unlike each other. Probabilities are averaged over sets. With more than two classes one set serves
-    all one-vs-rest problems, whose evidences are added.
+    Sets of columns are drawn from their posterior, under a determinantal point process as prior: features that tell
+    the classes apart and are unlike each other. Probabilities are averaged over sets. With more than two classes one
+    set serves all one-vs-rest problems, whose evidences are added.
 
     {parameters}
 

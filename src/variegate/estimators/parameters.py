@@ -15,10 +15,10 @@ PARAMETERS = """Parameters
         functions of `variegate.similarity` make of a network, coordinates, groups or annotations (rows are matched to
         columns by name where both have names). A callable gets the candidate columns (N, m), returns such an array.
     prior, posterior : "dpp" or "bernoulli"
-        Whether the prior, and the approximation of the posterior, know of similarity: "dpp", a determinantal point
-        process, makes a set the less probable the more alike its members are; "bernoulli" takes each feature by
-        itself. The default prefers diverse sets. ("bernoulli", "bernoulli") is spike and slab by mean field;
-        ("bernoulli", "dpp") approximates the spike-and-slab posterior itself.
+        Whether the prior, and the family of `posterior_.q`, know of similarity: "dpp", a determinantal point process,
+        makes a set the less probable the more alike its members are; "bernoulli" takes each feature by itself. The
+        default prefers diverse sets; prior="bernoulli" is plain spike and slab. With a variational solver, which
+        fits q, ("bernoulli", "bernoulli") is mean field.
     expected_size : float, optional
         How many features you expect in a set before seeing y, on average. None: averaged over.
     n_features_to_select : int or float, optional
@@ -114,6 +114,8 @@ def check_parameters(estimator: Any) -> None:
         raise ValueError(f'solver must be "chain", "rao_blackwell" or "fixed_form", got {estimator.solver!r}.')
     if estimator.tol is not None and not (is_number(estimator.tol) and estimator.tol >= 0):
         raise ValueError(f"tol must be None or a number, zero or above, got {estimator.tol!r}.")
+    if estimator.tol == 0 and estimator.solver == "chain":
+        raise ValueError("tol must be an error above zero for the chain, got 0: it would never stop. Give 0.01, say.")
 
 
 def is_number(value: Any) -> bool:

@@ -18,9 +18,9 @@ from .selector import DiverseSelector, FloatArray
 class DiverseRegressor(RegressorMixin, DiverseSelector):  # type: ignore[misc]
     """Linear regression on a diverse set of features, with uncertainty over the set.
 
-    The posterior over sets of columns is approximated by a determinantal point process: features that predict y and
-    are unlike each other. Predictions are averaged over sets. For what is chosen see `support_` and `transform`; for
-    the uncertainty `inclusion_probabilities_` and `posterior_`.
+    Sets of columns are drawn from their posterior, under a determinantal point process as prior: features that predict
+    y and are unlike each other. Predictions are averaged over sets. For what is chosen see `support_` and `transform`;
+    for the uncertainty `inclusion_probabilities_` and `posterior_`.
 
     {parameters}
 

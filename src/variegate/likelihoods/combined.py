@@ -106,8 +106,14 @@ class SumLikelihood:
         return list(zip(self._conditional, old, strict=True))
 
     @property
+    def n_outcomes(self) -> int:
+        """Forms of all parts; 0 where one has none."""
+        numbers = [int(getattr(part, "n_outcomes", 0)) for part in self.parts]
+        return sum(numbers) if all(numbers) else 0
+
+    @property
     def can_augment(self) -> bool:
-        """Whether all parts have one."""
+        """Whether the variables of all parts can be drawn."""
         return all(part.can_augment for part in self._conditional)
 
     @property

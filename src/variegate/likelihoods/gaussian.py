@@ -128,6 +128,8 @@ class Gaussian:
         """There are no auxiliary variables."""
         return True
 
+    n_outcomes = 1
+
     @property
     def widths(self) -> IntArray:
         """One column for each feature (M,)."""
@@ -140,6 +142,9 @@ class Gaussian:
 
     def draw_predictor(self, S: IntArray, c: float, auxiliary: Any, rng: np.random.Generator) -> None:
         """There are no auxiliary variables to draw from it."""
+
+    def expand(self, sets: Sequence[IntArray], c: float) -> None:
+        """The form is what it is, whatever the sets."""
 
     def columns_of(self, features: IntArray) -> FloatArray:
         """Standardised columns (C, N)."""

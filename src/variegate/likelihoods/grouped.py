@@ -106,6 +106,11 @@ class Grouped:
         return bool(self.likelihood.can_augment)
 
     @property
+    def n_outcomes(self) -> int:
+        """Forms of the columns' likelihood; 0 where it has none."""
+        return int(getattr(self.likelihood, "n_outcomes", 0))
+
+    @property
     def widths(self) -> IntArray:
         """Number of columns of each unit."""
         return np.array([len(columns) for columns in self._units], dtype=np.int64)

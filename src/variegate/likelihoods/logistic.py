@@ -135,6 +135,8 @@ class Logistic:
         weights = self._copies * self._power
         return self.link == "logit" or bool((weights == np.rint(weights)).all())
 
+    n_outcomes = 1
+
     @property
     def widths(self) -> IntArray:
         """One column for each feature (M,)."""

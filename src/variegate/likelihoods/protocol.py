@@ -173,6 +173,11 @@ class QuadraticLikelihood(FlipLikelihood, Protocol):
     """
 
     @property
+    def n_outcomes(self) -> int:
+        """Number of quadratic forms; 0 where a part has none."""
+        ...
+
+    @property
     def widths(self) -> IntArray:
         """Number of columns of each feature (M,)."""
         ...
@@ -236,8 +241,8 @@ class AugmentedLikelihood(QuadraticLikelihood, Protocol):
 class ExpandedLikelihood(QuadraticLikelihood, Protocol):
     """Close to a quadratic form around the posterior; moves on the form are accepted by the evidence.
 
-    >>> from variegate.likelihoods import Gaussian
-    >>> isinstance(Gaussian(np.eye(3), np.arange(3.0)), ExpandedLikelihood)
+    >>> from variegate.likelihoods import CustomLikelihood
+    >>> isinstance(CustomLikelihood(lambda S: 0.0, n_features=3), ExpandedLikelihood)
     False
     """
 

@@ -12,7 +12,9 @@ from .evidence import log_evidences
 from .model import Model, Position
 from .run import Chains
 
-MOST = 4096  # sets: all subsets of twelve features, in less time than chains take to burn in
+MOST = 4096  # sets: all subsets of twelve features
+# sets times slab precisions times (columns of a set)³: 0.2 s for twelve features of one column, 12 s for twelve of ten
+WORK = 3e8
 FEATURES = 128  # that may come and go; more than 90 only in sets of one
 KEPT = 4000  # pairs of a set and a slab precision that stand for the posterior, as many as chains keep
 
@@ -22,7 +24,12 @@ def can_enumerate(model: Model) -> bool:
     if not model.augments or model.at_start(model.included, np.random.default_rng(0)).auxiliary is not None:
         return False
     n, size = int(model.free.sum()), model.target.size
-    return n <= FEATURES and (2**n if size is None else comb(n, size - len(model.included))) <= MOST
+    if n > FEATURES:
+        return False
+    sets = 2**n if size is None else comb(n, size - len(model.included))
+    width = float(model.likelihood.widths[model.free].mean()) if n else 0.0
+    columns = width * (n / 2 if size is None else size) + model.likelihood.widths[model.included].sum()
+    return bool(sets <= MOST and sets * len(model.grid.log_c) * (1 + columns) ** 3 <= WORK)
 
 
 def enumerate_sets(model: Model) -> Chains:

@@ -24,21 +24,30 @@ def hyperparameter_grid(target: Target, noise_variance: float, *, average_size: 
     """The grid of what is averaged over; what is not is a grid of one point, the target's own value."""
     log_lambda = target.prior.log_eigenvalues
     log_kappa = _log_kappa(target, log_lambda) if average_size and target.size is None else np.zeros(1)
-    log_normalizer = np.array([np.logaddexp(0.0, log_lambda + t).sum() for t in log_kappa])
+    log_normalizer = np.array([_log_normalizer(target, log_lambda, float(t)) for t in log_kappa])
     if target.size is None:
         log_size = np.log([np.sum(1.0 / (1.0 + np.exp(-np.clip(log_lambda + t, -700, 700)))) for t in log_kappa])
     else:
         log_size = np.log([float(target.size)])
     given = np.log([getattr(target.likelihood, "slab_precision", 1.0)])
-    log_c = _log_slab(log_size, noise_variance) if average_slab else given
+    columns = float(np.mean(getattr(target.likelihood, "widths", 1.0)))  # of a feature
+    log_c = _log_slab(log_size + np.log(columns), noise_variance) if average_slab else given
     log_prior = np.zeros((len(log_kappa), len(log_c)))
     if len(log_kappa) > 1:
         log_prior -= log_size[:, None]  # 1/s² on a grid that is even in log s
     if len(log_c) > 1:
-        x = log_c - log_size[:, None] + np.log(noise_variance)  # −logit R²
+        # −logit R²: s features have so many columns, each with a coefficient of variance 1/c
+        x = log_c - (log_size + np.log(columns))[:, None] + np.log(noise_variance)
         density = log_expit(x) + log_expit(-x)
         log_prior += density - np.logaddexp.reduce(density, axis=1)[:, None]
     return Grid(log_kappa, log_normalizer, log_c, log_prior)
+
+
+def _log_normalizer(target: Target, log_lambda: np.ndarray, t: float) -> float:
+    """Log Σ_S of the prior with t added to its log-odds, the nugget that mean field needs included."""
+    if target.prior_has_volume and target.volume.nugget > 0 and target.size is None:
+        return target.with_prior(target.prior.shifted(t)).prior_log_normalizer
+    return float(np.logaddexp(0.0, log_lambda + t).sum())
 
 
 def _log_kappa(target: Target, log_lambda: np.ndarray) -> np.ndarray:

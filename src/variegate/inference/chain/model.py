@@ -102,11 +102,6 @@ class Model:
         return float(np.exp(self.grid.log_c[j]))
 
     @cached_property
-    def n_outcomes(self) -> int:
-        """K: quadratic forms of the likelihood."""
-        return len(getattr(self.likelihood, "parts", [None]))
-
-    @cached_property
     def free(self) -> npt.NDArray[np.bool_]:
         """Features (M,) that may come and go."""
         free = np.isfinite(self.tilt)
@@ -128,7 +123,7 @@ class Model:
         features = np.arange(self.target.n_features)
         Z = self.likelihood.columns_of(features)
         forms = self.likelihood.quadratic_forms(features, Z, None)
-        gram = np.empty((self.n_outcomes + self.target.prior_has_volume, len(Z), len(Z)))
+        gram = np.empty((self.likelihood.n_outcomes + self.target.prior_has_volume, len(Z), len(Z)))
         for k, form in enumerate(forms):
             gram[k] = form.rows(Z, np.arange(len(Z)))
         if self.target.prior_has_volume:
@@ -163,7 +158,7 @@ class Model:
         features = np.flatnonzero(here)
         widths = self.likelihood.widths[features]
         n, C, has_volume = len(features), int(widths.sum()), self.target.prior_has_volume
-        K = self.n_outcomes + has_volume
+        K = self.likelihood.n_outcomes + has_volume
         gram, known = self.shared or (np.empty((K, C, C)), np.zeros((K, C), dtype=bool))
         local = Local(
             features=features,

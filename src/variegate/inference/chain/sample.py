@@ -152,8 +152,8 @@ def sample(
     rng: np.random.Generator | int | None,
     settings: ChainSettings | None = None,
     *,
-    included: IntArray = NOTHING,
-    excluded: IntArray = NOTHING,
+    included: npt.ArrayLike = NOTHING,
+    excluded: npt.ArrayLike = NOTHING,
     starts: list[IntArray] | None = None,
     callback: Callback | None = None,
 ) -> Sample:
@@ -176,6 +176,7 @@ def sample(
     np.int64(1)
     """
     settings, rng = settings or ChainSettings(), np.random.default_rng(rng)
+    included, excluded = _checked_conditions(target, included, excluded)
     if not can_sample(target):
         raise ValueError(
             "The exact chain needs a likelihood with a quadratic form (Gaussian, Logistic, groups and sums of them), "
@@ -211,6 +212,18 @@ def sample(
     return _value(model, settings, found)
 
 
+def _checked_conditions(target: Target, included: npt.ArrayLike, excluded: npt.ArrayLike) -> tuple[IntArray, IntArray]:
+    """The conditions as sorted positions, if they are such and do not contradict each other."""
+    within = as_index_set(included, target.n_features, "included")
+    without = as_index_set(excluded, target.n_features, "excluded")
+    both = np.intersect1d(within, without)
+    if len(both):
+        raise ValueError(f"Feature {both[0]} cannot be both included and excluded.")
+    if target.size is not None and len(within) > target.size:
+        raise ValueError(f"Sets have {target.size} features; {len(within)} cannot be included.")
+    return within, without
+
+
 def _check_conditions(model: Model) -> None:
     """Refuse conditions that no set meets."""
     target, included = model.target, model.included
@@ -232,7 +245,8 @@ def _check_conditions(model: Model) -> None:
 
 def can_sample(target: Target) -> bool:
     """Whether exact chains can run on the target."""
-    return isinstance(target.likelihood, AugmentedLikelihood | ExpandedLikelihood)
+    likelihood = target.likelihood
+    return isinstance(likelihood, AugmentedLikelihood | ExpandedLikelihood) and likelihood.n_outcomes > 0
 
 
 def quick_sets(target: Target, n: int, rng: np.random.Generator) -> list[IntArray]:
