@@ -1,10 +1,12 @@
 """The distribution over sets: a low-rank determinantal point process and its mean-field twin."""
 
-from .distribution import SetDistribution
+from .distribution import SetDistribution, SetLaw
+from .fixed_size import FixedSize, of_size
 from .independent import IndependentSets
 from .low_rank import LowRankDPP
 
-# for the type checker: both meet the Protocol
+# for the type checker: they meet the Protocols
 _MEMBERS: tuple[type[SetDistribution], ...] = (IndependentSets, LowRankDPP)
+_LAWS: tuple[type[SetLaw], ...] = (*_MEMBERS, FixedSize)
 
-__all__ = ["IndependentSets", "LowRankDPP", "SetDistribution"]
+__all__ = ["FixedSize", "IndependentSets", "LowRankDPP", "SetDistribution", "SetLaw", "of_size"]

@@ -1,4 +1,4 @@
-"""What a distribution over sets can do; the rest of the house relies on this and on nothing else."""
+"""What a distribution over sets can do."""
 
 from typing import Any, Protocol, Self
 
@@ -8,13 +8,13 @@ import numpy.typing as npt
 from .sets import Float64Array, IntArray
 
 
-class SetDistribution(Protocol):
-    """A member of the family q_θ(S) ∝ e^{θ(S)} ν(S): `LowRankDPP` or `IndependentSets`.
+class SetLaw(Protocol):
+    """What can be asked of sets of any size and of a fixed one alike.
 
-    >>> from variegate.dpp import IndependentSets
-    >>> q: SetDistribution = IndependentSets([0.0, 0.0])
-    >>> q.expected_size
-    1.0
+    >>> from variegate.dpp import FixedSize, IndependentSets
+    >>> pairs: SetLaw = FixedSize(IndependentSets([0.0, 0.0, 0.0]), 2)
+    >>> pairs.expected_size
+    2.0
     """
 
     @property
@@ -31,11 +31,36 @@ class SetDistribution(Protocol):
 
     @property
     def log_normalizer(self) -> float:
-        """Log Σ_S e^{θ(S)} ν(S)."""
+        """Log Σ_S e^{θ(S)} ν(S) over the sets in question."""
 
     @property
     def expected_size(self) -> float:
         """E|S|."""
+
+    def log_prob(self, S: npt.ArrayLike) -> float:
+        """Log q(S)."""
+
+    def inclusion_prob(self) -> Float64Array:
+        """P(m ∈ S), shape (M,)."""
+
+    def sample(self, n: int, rng: np.random.Generator | int) -> list[IntArray]:
+        """Draw n sets, each a sorted array of positions."""
+
+    def condition(self, include: npt.ArrayLike = (), exclude: npt.ArrayLike = ()) -> Self:
+        """The law of the other items given that some are in and some are out."""
+
+    def map(self, size: int | None = None) -> IntArray:
+        """The most probable set found, of the given size if one is given."""
+
+
+class SetDistribution(SetLaw, Protocol):
+    """A member of the family q_θ(S) ∝ e^{θ(S)} ν(S): `LowRankDPP` or `IndependentSets`.
+
+    >>> from variegate.dpp import IndependentSets
+    >>> q: SetDistribution = IndependentSets([0.0, 0.0])
+    >>> q.expected_size
+    1.0
+    """
 
     @property
     def log_eigenvalues(self) -> Float64Array:
@@ -45,23 +70,14 @@ class SetDistribution(Protocol):
     def rank(self) -> int:
         """Size of the largest set with positive probability."""
 
-    def log_prob(self, S: npt.ArrayLike) -> float:
-        """Log q(S)."""
-
-    def inclusion_prob(self) -> Float64Array:
-        """P(m ∈ S), shape (M,)."""
-
     def marginal_kernel(self, rows: npt.ArrayLike, cols: npt.ArrayLike | None = None) -> Float64Array:
         """K[rows, cols], where P(A ⊆ S) = det(K_A)."""
 
     def covariance_matvec(self, v: npt.ArrayLike) -> Float64Array:
         """Cov(γ)v, shape (M,)."""
 
-    def sample(self, n: int, rng: np.random.Generator | int) -> list[IntArray]:
-        """N exact draws, each a sorted array of positions."""
-
     def sample_fixed_size(self, k: int, n: int, rng: np.random.Generator | int) -> list[IntArray]:
-        """N exact draws given |S| = k."""
+        """Draw n sets given |S| = k."""
 
     def inclusion_prob_fixed_size(self, k: int) -> Float64Array:
         """P(m ∈ S | |S| = k), shape (M,)."""
@@ -77,9 +93,3 @@ class SetDistribution(Protocol):
 
     def rescaled(self, expected_size: float) -> Self:
         """θ + constant, with that expected size."""
-
-    def condition(self, include: npt.ArrayLike = (), exclude: npt.ArrayLike = ()) -> Self:
-        """The law of the other items given that some are in and some are out."""
-
-    def map(self, size: int | None = None) -> IntArray:
-        """The most probable set found, of the given size if one is given."""

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import logit
 
 from .distribution import SetDistribution
+from .fixed_size import of_size
 from .sets import Float64Array
 
 Family = TypeVar("Family", bound=SetDistribution)
@@ -38,7 +39,7 @@ def with_inclusion_prob(start: Family, probabilities: Float64Array, size: int | 
     aim = logit(np.clip(probabilities, *RANGE))
     q = start
     for _ in range(ROUNDS):
-        reached = q.inclusion_prob() if size is None else q.inclusion_prob_fixed_size(size)
+        reached = of_size(q, size).inclusion_prob()
         if np.abs(reached - probabilities)[reached > 0].max(initial=0.0) < CLOSE:
             break
         move = aim - logit(np.clip(reached, *RANGE))

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, Self, cast
 import numpy as np
 import numpy.typing as npt
 
-from ..dpp import IndependentSets, LowRankDPP, SetDistribution
+from ..dpp import IndependentSets, LowRankDPP, SetDistribution, of_size
 from ..dpp.sets import IntArray, as_index_set, as_size
 from ..dpp.volume import Volume, VolumeGains
 from ..likelihoods import ExchangeLikelihood, FlipLikelihood, GainsLikelihood, Likelihood
@@ -176,11 +176,11 @@ class Target:
 
     def log_normalizer(self, q: SetDistribution) -> float:
         """Log Σ_S e^{θ(S)} ν(S) over the sets in question."""
-        return q.log_normalizer if self.size is None else q.log_normalizer_fixed_size(self.size)
+        return of_size(q, self.size).log_normalizer
 
     def draw(self, q: SetDistribution, n: int, rng: np.random.Generator) -> list[IntArray]:
         """Draw n sets from q."""
-        return q.sample(n, rng) if self.size is None else q.sample_fixed_size(self.size, n, rng)
+        return of_size(q, self.size).sample(n, rng)
 
     @cached_property
     def prior_log_normalizer(self) -> float:

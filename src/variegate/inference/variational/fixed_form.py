@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from scipy.sparse.linalg import cg
 
-from ...dpp import SetDistribution
+from ...dpp import SetDistribution, of_size
 from ..target import Float64Array, Target
 from .points import Point
 
@@ -113,7 +113,7 @@ def _difference(a: Float64Array, b: Float64Array) -> tuple[float, float]:
 
 
 def _inclusion(target: Target, q: SetDistribution) -> Float64Array:
-    return q.inclusion_prob() if target.size is None else q.inclusion_prob_fixed_size(target.size)
+    return of_size(q, target.size).inclusion_prob()
 
 
 def second_moment(q: SetDistribution) -> Float64Array:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from ...dpp import IndependentSets, LowRankDPP, SetDistribution
+from ...dpp import IndependentSets, LowRankDPP, SetDistribution, SetLaw, of_size
 from ...dpp.sets import IntArray
 from ..target import Float64Array, Target
 from . import tuning
@@ -24,18 +24,12 @@ class Proposal(NamedTuple):
 
     def draw(self, n: int, rng: np.random.Generator) -> list[IntArray]:
         """Draw n sets, as positions among all features."""
-        sets = self.q.sample(n, rng) if self.size is None else self.q.sample_fixed_size(self.size, n, rng)
-        return [self.active[S] for S in sets]
+        return [self.active[S] for S in self.law.sample(n, rng)]
 
     @property
-    def log_normalizer(self) -> float:
-        """Log Z of the restricted q."""
-        return self.q.log_normalizer if self.size is None else self.q.log_normalizer_fixed_size(self.size)
-
-    @property
-    def expected_size(self) -> float:
-        """E|S|."""
-        return self.q.expected_size if self.size is None else float(self.size)
+    def law(self) -> SetLaw:
+        """The restricted q, of the size in question."""
+        return of_size(self.q, self.size)
 
     def natural_direction(self, gradient: Float64Array, inclusion: Float64Array) -> Float64Array:
         """F⁻¹g for one gradient (M,) or each of several (n, M), F = Cov_q(γ) = diag(K) − K∘K.

@@ -51,7 +51,7 @@ def unbiased_statistics(
 
 def elbo_of(target: Target, proposal: Proposal, h: Float64Array) -> tuple[float, float]:
     """ELBO and its standard error from h over sets of q."""
-    value = h.mean() + proposal.log_normalizer - target.prior_log_normalizer
+    value = h.mean() + proposal.law.log_normalizer - target.prior_log_normalizer
     return float(value), float(h.std() / np.sqrt(len(h)))
 
 
@@ -84,7 +84,7 @@ def fixed_point(
         inclusion = found.inclusion
         converged = settled(steps[-2:], 2, bearable)
         point = Point.of(path[-(len(path) + 2) // 3 :], inclusion, trace)
-        yield point._replace(converged=converged, stage="fixed point", expected_size=proposal.expected_size)
+        yield point._replace(converged=converged, stage="fixed point", expected_size=proposal.law.expected_size)
         if converged:
             return
 
@@ -150,6 +150,6 @@ def natural_gradient(
         path.append(theta)
         converged = settled(steps[-enough:], enough, tuning.STRICT * bearable) or plateau(trace, tol, window)
         point = Point.of(path[len(path) // 2 :], inclusion, trace)
-        yield point._replace(converged=converged, stage="natural gradient", expected_size=proposal.expected_size)
+        yield point._replace(converged=converged, stage="natural gradient", expected_size=proposal.law.expected_size)
         if converged:
             return

@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 
-from ...dpp import SetDistribution
+from ...dpp import SetDistribution, SetLaw, of_size
 from ...dpp.sets import IntArray
 from ..local_search import NOTHING
 from ..target import Float64Array, Target
@@ -57,15 +57,16 @@ class Fit:
         """The slab precision of each set (n,): the one that was learned."""
         return np.full(len(self.sets), getattr(self.target.likelihood, "slab_precision", np.nan))
 
-    @property
-    def _open_size(self) -> int | None:
-        return None if self.target.size is None else self.target.size - len(self.included)
+    @cached_property
+    def law(self) -> SetLaw:
+        """q, or q given the size: of the features that are still open."""
+        return of_size(self.q, None if self.target.size is None else self.target.size - len(self.included))
 
     @cached_property
     def inclusion(self) -> Float64Array:
         """P(feature in set) under q (M,)."""
-        found, k = np.zeros(self.target.n_features), self._open_size
-        found[self.q.items] = self.q.inclusion_prob() if k is None else self.q.inclusion_prob_fixed_size(k)
+        found = np.zeros(self.target.n_features)
+        found[self.q.items] = self.law.inclusion_prob()
         found[self.included] = 1.0
         return found
 
@@ -76,8 +77,7 @@ class Fit:
 
     def draw(self, n: int, rng: np.random.Generator) -> list[IntArray]:
         """Draw n sets from q."""
-        k = self._open_size
-        sets = self.q.sample(n, rng) if k is None else self.q.sample_fixed_size(k, n, rng)
+        sets = self.law.sample(n, rng)
         return [np.sort(np.concatenate([self.q.items[S], self.included])).astype(np.int64) for S in sets]
 
     def log_prob(self, S: IntArray) -> float:
@@ -85,40 +85,27 @@ class Fit:
         rest = np.setdiff1d(S, self.included)
         if len(rest) + len(self.included) != len(S) or np.isin(rest, self.excluded).any():
             return -np.inf
-        inside, k = np.flatnonzero(np.isin(self.q.items, rest)), self._open_size
-        if k is None:
-            return self.q.log_prob(inside)
-        if len(inside) != k:
-            return -np.inf
-        return self.q.log_prob(inside) + self.q.log_normalizer - self.q.log_normalizer_fixed_size(k)
+        return self.law.log_prob(np.flatnonzero(np.isin(self.q.items, rest)))
 
     def given(self, included: IntArray, excluded: IntArray) -> Self:
         """Q under conditions. It was fitted to the likely sets: where these are unlikely it may be far off."""
         new = np.searchsorted(self.q.items, np.setdiff1d(included, self.included))
         out = np.searchsorted(self.q.items, np.setdiff1d(excluded, self.excluded))
-        q = self.q.condition(include=new, exclude=out)
-        share = float(np.exp(min(self._log_condition(new, q), 0.0)))
-        found = replace(
-            self, q=q, included=included, excluded=excluded, sets=[], log_ratios=np.empty(0),
-            condition_probability=self.condition_probability * share,
-        )  # fmt: skip
-        needed = found._open_size
-        if needed is not None and needed > q.rank:
+        q, size = self.q.condition(include=new, exclude=out), self.target.size
+        if size is not None and size - len(included) > q.rank:
             raise ValueError(
-                f"Sets have {self.target.size} features; with {len(included)} included and {len(excluded)} excluded, "
-                f"{needed} more are needed, and at most {q.rank} of the others fit in together. Exclude fewer."
+                f"Sets have {size} features; with {len(included)} included and {len(excluded)} excluded, "
+                f"{size - len(included)} more are needed, and at most {q.rank} of the others fit in together. "
+                "Exclude fewer."
             )
+        found = replace(self, q=q, included=included, excluded=excluded, sets=[], log_ratios=np.empty(0))
+        # P(A ⊆ S, the rest as after) = e^{θ(A)} ν(A) Z_after / Z_before
+        log_share = self.q.log_prob(new) + self.q.log_normalizer + found.law.log_normalizer - self.law.log_normalizer
+        share = self.condition_probability * float(np.exp(min(log_share, 0.0)))
         sets = found.draw(CHECKED, np.random.default_rng(0))
         ratios = np.array([self.target.log_joint(S) - found.log_prob(S) for S in sets])
         error = float(ratios.std() / np.sqrt(len(ratios)))
-        return replace(found, sets=sets, log_ratios=ratios, elbo=float(ratios.mean()), elbo_error=error)
-
-    def _log_condition(self, new: IntArray, after: SetDistribution) -> float:
-        """Log probability that a set of q meets further conditions: it contains `new`, and the rest is as `after`."""
-        before, k = self.q, self._open_size
-        log_weight = before.log_prob(new) + before.log_normalizer  # θ(A) + log ν(A)
-        if k is None:
-            return log_weight + after.log_normalizer - before.log_normalizer
-        if k - len(new) > after.rank:
-            return -np.inf
-        return log_weight + after.log_normalizer_fixed_size(k - len(new)) - before.log_normalizer_fixed_size(k)
+        return replace(
+            found, sets=sets, log_ratios=ratios, elbo=float(ratios.mean()), elbo_error=error,
+            condition_probability=share,
+        )  # fmt: skip
