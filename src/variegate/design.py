@@ -87,7 +87,7 @@ class Design:
         return cross, squares
 
     def roughly(self) -> "Design | RoughDesign":
-        """The same for products that need six digits, half as dear; this one where it is large."""
+        """float32 copy for approximate products; self if X is large."""
         N, M = self.shape
         if 8 * N * M > ROUGH_BYTES:
             return self

@@ -11,7 +11,7 @@ from .diagnostics import Bound, Diagnostics
 from .dpp import IndependentSets, SetDistribution
 from .dpp.sets import IntArray, as_count, as_size
 from .inference import Fit, Sample, Target
-from .inference.local_search import grow, polish, resize, swaps
+from .inference.local_search import best_exchanges, grow, polish, resize
 from .inference.variational.importance import smooth
 from .naming import find_positions
 from .predictions import Component, PredictiveMixture, average_predictions
@@ -205,7 +205,7 @@ class Posterior:
         ends = [polish(self.target, T, keep_size=fixed, settled=settled) for T in _distinct(starts)]
         best = max(ends, key=self.target.log_joint)
         while True:
-            rivals = [T for _, T in swaps(self.target, best, settled)]
+            rivals = [T for _, T in best_exchanges(self.target, best, settled)]
             better = max(rivals, key=self.target.log_joint, default=best)
             if self.target.log_joint(better) <= self.target.log_joint(best) + 1e-9:
                 break
@@ -320,7 +320,7 @@ class Posterior:
         value, log_q = self.target.log_joint(best), fit.log_prob(best)
         if log_q == -np.inf:
             return np.inf
-        rivals = [T for _, T in swaps(self.target, best, self._settled())]
+        rivals = [T for _, T in best_exchanges(self.target, best, self._settled())]
         odds = [(self.target.log_joint(T) - value, fit.log_prob(T) - log_q) for T in rivals]
         itself = value - fit.elbo  # all of q on the best set would have at least its ELBO
         return float(max([0.0, itself, *(p - q for p, q in odds if p > AS_GOOD)]))

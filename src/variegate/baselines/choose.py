@@ -1,4 +1,4 @@
-"""All methods by name, and the one door to them."""
+"""All methods by name, and the function that runs one."""
 
 from difflib import get_close_matches
 from typing import Any

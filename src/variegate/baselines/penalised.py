@@ -50,8 +50,8 @@ def penalised(problem: Problem, size: int, *, l1_ratio: float) -> IntArray:
 def at_size(coefficients: Coefficients, strongest: float, size: int) -> IntArray:
     """Columns with a coefficient at a penalty that leaves exactly `size`: down the path, then bisection of log α.
 
-    `coefficients(α)` are (M,), all zero at `strongest`. Where no penalty leaves so many, because several columns enter
-    at one point, the largest of the smallest support above `size` are taken, ties to the left. If even the weakest
+    `coefficients(α)` are (M,), all zero at `strongest`. Where no penalty leaves that many, because several columns
+    enter at one point, the largest of the smallest support above `size` are taken, ties to the left. If even the weakest
     penalty leaves fewer, the rest comes from the left as well, so that the size is always as asked.
 
     >>> strength = np.array([3.0, 1.0, 2.0])

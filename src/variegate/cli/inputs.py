@@ -15,7 +15,7 @@ from ..data.frames import load
 from ..similarity import from_annotations, from_coordinates, from_groups, from_network
 from .messages import Failure
 
-FEW_VALUES = 10  # whole numbers with at most so many different values are taken for classes
+FEW_VALUES = 10  # whole numbers with at most this many different values are taken for classes
 MANY_CLASSES = 50
 
 

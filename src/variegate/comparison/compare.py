@@ -57,7 +57,7 @@ def compare(
     repeats, test_size : how many splits (stratified by class), and the share of the test part, or its rows
     size : how many features each method chooses
         None: as many as `reference` likes, in each repeat; one, where it likes none (a warning counts these).
-    screen : keep so many columns first, by a univariate test on the training part
+    screen : number of columns to keep first, by a univariate test on the training part
         Or a function of the training part (X, y) that returns the positions to keep.
     kernel : the full similarity, to judge by where `similarity` is a low-rank factor of it
         (M, d) features, or a kernel of the M columns with blocks (`similarity.network_kernel`).

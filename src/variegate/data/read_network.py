@@ -1,4 +1,4 @@
-"""One door for all network files."""
+"""Read any network file by its format."""
 
 from __future__ import annotations
 

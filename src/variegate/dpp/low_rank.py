@@ -278,7 +278,7 @@ class LowRankDPP:
     def _centred_on(self, k: int) -> tuple[Self, float]:
         """The same k-DPP with an expected size at k, and the constant added to θ, which a k-DPP is indifferent to.
 
-        There all probabilities of sizes are moderate. The last sizes asked for are kept: their decomposition is dear.
+        There all probabilities of sizes are moderate. The last sizes asked for are kept: decompositions are expensive.
         Threads that share the object may do the same work twice, no more: the dict is replaced, never changed.
         """
         found = self._centred.get(k)
@@ -369,7 +369,7 @@ class LowRankDPP:
 
     @underflow_is_zero
     def map(self, size: int | None = None) -> IntArray:
-        """A set that no single addition, removal or swap improves; of the given size, if one is given.
+        """A set that no single addition, removal or exchange improves; of the given size, if one is given.
 
         Greedy growth (Chen et al. 2018), then exchange. O(Mdk), plus O(Mdk) for each exchange.
         """

@@ -1,8 +1,8 @@
 """The most probable set of a DPP: greedy growth, then exchange.
 
 Growth is the fast greedy algorithm (Chen, Zhang & Zhou 2018), here on the rows of Φ: each step takes one
-matrix-vector product, O(Md), and O(M) memory. Exchange then applies the best single addition, removal or swap until
-none improves the set, O(Mdk) a step.
+matrix-vector product, O(Md), and O(M) memory. Then the best single addition, removal or exchange is applied until none
+improves the set, O(Mdk) a step.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ class Weights(NamedTuple):
 
 
 class Move(NamedTuple):
-    """Add an item, remove one, or (with both) swap them; `gain` is the change of log q."""
+    """Add an item, remove one, or (with both) exchange them; `gain` is the change of log q."""
 
     gain: float
     add: int = -1
@@ -117,10 +117,10 @@ def exchange(weights: Weights, S: IntArray, *, keep_size: bool) -> IntArray:
 
 
 def best_move(weights: Weights, S: IntArray, *, keep_size: bool, refused: Sequence[Move] = ()) -> Move:
-    r"""The best addition, removal or swap of a set of independent rows, apart from those refused.
+    r"""The best addition, removal or exchange of a set of independent rows, apart from those refused.
 
     With s_i the squared part of row i outside span(S), s_j^- the same for a member j given the others, and
-    φ_i = Σ_j A_ij φ_j + rest, a swap of j for i multiplies the determinant by (s_i + A_ij² s_j^-) / s_j^-.
+    φ_i = Σ_j A_ij φ_j + rest, an exchange of j for i multiplies the determinant by (s_i + A_ij² s_j^-) / s_j^-.
     """
     rows, log_diagonal = weights.rows, weights.log_diagonal
     span, triangle = rows.span(S)

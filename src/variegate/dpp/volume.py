@@ -1,4 +1,4 @@
-"""The base measure ν(S) = det([ΦΦᵀ]_S), and what every single item would change in it."""
+"""The volume ν(S) = det([ΦΦᵀ]_S), and what every single item would change in it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

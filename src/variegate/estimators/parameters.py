@@ -41,8 +41,8 @@ PARAMETERS = """Parameters
         What you know of single columns: added to their log-odds of being in a set, so that 1.0 makes the odds e times
         as high. For a group the mean of its columns.
     screen : int, optional
-        First keep so many columns (and the rest of their groups) by a univariate test on the rows of the fit, those in
-        `always_include` apart; for tables with tens of thousands of columns.
+        Number of columns to keep first (and the rest of their groups) by a univariate test on the rows of the fit,
+        those in `always_include` apart; for tables with tens of thousands of columns.
     solver : "chain", "rao_blackwell" or "fixed_form"
         "chain": exact chains over sets, until the Monte Carlo error of every inclusion probability is below `tol`.
         The others are the paper's variational methods: the best q by the evidence lower bound, and Algorithm 1 as
@@ -119,10 +119,10 @@ def check_parameters(estimator: Any) -> None:
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is a finite real number; True is none."""
+    """Whether it is a finite real number; booleans are rejected."""
     return isinstance(value, Real) and value is not True and value is not False and bool(np.isfinite(float(value)))
 
 
 def is_whole(value: Any) -> bool:
-    """Whether it is a whole number; True is none."""
+    """Whether it is a whole number; booleans are rejected."""
     return isinstance(value, Integral) and value is not True and value is not False

@@ -19,7 +19,7 @@ def polish(
     thorough: bool = True,
     max_moves: int = 200,
 ) -> IntArray:
-    """Apply the best addition, removal or swap until none raises log p(y, S).
+    """Apply the best addition, removal or exchange until none raises log p(y, S).
 
     Features in `settled` stay as they are. For each member j the gains given S∖j rank all replacements of j: a round
     costs O(M|S|²) where the likelihood knows exchanges, else one flip-gain evaluation for each member. Where gains are
@@ -37,7 +37,7 @@ def polish(
 def _best_checked_move(
     target: Target, S: IntArray, value: float, keep_size: bool, settled: IntArray, thorough: bool
 ) -> tuple[IntArray, float] | None:
-    candidates = ([] if keep_size else _flips(target, S, value, settled)) + swaps(target, S, settled)
+    candidates = ([] if keep_size else _flips(target, S, value, settled)) + best_exchanges(target, S, settled)
     candidates.sort(key=lambda move: -move[0])
     promising = [T for expected, T in candidates[:CHECKED] if expected > value]
     better = _best_of(target, promising, value)
@@ -61,7 +61,7 @@ def _flips(target: Target, S: IntArray, value: float, settled: IntArray) -> list
     return [(value + gains[m], np.setxor1d(S, [m])) for m in np.argsort(-gains)[:CHECKED] if gains[m] > -np.inf]
 
 
-def swaps(target: Target, S: IntArray, settled: IntArray = NOTHING) -> list[tuple[float, IntArray]]:
+def best_exchanges(target: Target, S: IntArray, settled: IntArray = NOTHING) -> list[tuple[float, IntArray]]:
     """For each member its best replacement, with the value that the gains promise."""
     if np.isin(S, settled).all():
         return []

@@ -52,7 +52,7 @@ class Batch(NamedTuple):
 class Target:
     """log p(y|S) + log p(S), and the family q_θ(S) ∝ e^{θ(S)} ν(S)^{[family is dpp]} that approximates it.
 
-    Both the prior and the family may hold the base measure ν(S) = det([ΦΦᵀ]_S) of one Φ. `size` restricts both to
+    Both the prior and the family may hold the volume ν(S) = det([ΦΦᵀ]_S) of one Φ. `size` restricts both to
     sets of exactly that many features.
 
     >>> from variegate.likelihoods import Gaussian
@@ -123,7 +123,7 @@ class Target:
     def volume(self) -> Volume:
         """ν, where a DPP is involved."""
         if self._volume is None:
-            raise ValueError("Neither prior nor family is a DPP: there is no base measure.")
+            raise ValueError("Neither prior nor family is a DPP: there is no volume.")
         return self._volume
 
     @property
@@ -238,7 +238,7 @@ class Target:
         return value + self.volume.log_volume(S) if self.prior_has_volume else value
 
     def log_weight(self, S: IntArray) -> float:
-        """Log p(y, S) without the prior's normalizer, over the family's base measure: linear in γ where q is exact."""
+        """Log p(y, S) without the prior's normalizer, over the family's volume: linear in γ where q is exact."""
         value = self._known_evidence(S) + float(self.prior.theta[S].sum())
         tilt = float(self.prior_has_volume) - float(self.family_has_volume)
         return value + tilt * self.volume.log_volume(S) if tilt else value

@@ -24,10 +24,10 @@ ROUGH_TOLERANCE = 3e-4
 # near-separable classes contract slowly; the evidence is then right to 1e-4, the gains to a few hundredths
 PATIENCE, GOOD_ENOUGH = 40, 1e-3
 MAX_SWEEPS = 200
-# Beyond so many rows the skew term is a third of the work and says little. Measured on 30 sets of 20 of 200 columns,
-# c = 1: 0.022 ± 0.004 at N = 100, 0.014 ± 0.003 at 200, 0.008 ± 0.002 at 500.
+# Beyond this number of rows the skew term is a third of the work and says little. Measured on 30 sets of 20 of 200
+# columns, c = 1: 0.022 ± 0.004 at N = 100, 0.014 ± 0.003 at 200, 0.008 ± 0.002 at 500.
 SMALL_SAMPLE = 200
-# Tolerances hold for so many rows. All sites err together: of ten times the rows, each may be off by a tenth as much.
+# Tolerances hold for ROWS rows. All sites err together: of ten times the rows, each may be off by a tenth as much.
 ROWS, FINEST = 500, 1e-9
 
 

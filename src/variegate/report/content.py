@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..dpp.sets import IntArray
 from ..estimators.side_information import similarity_features
 from ..inference import ConvergenceWarning, Sample
-from ..inference.local_search import swaps
+from ..inference.local_search import best_exchanges
 from ..posterior import Posterior
 from ..selection import Selection
 
@@ -129,7 +129,7 @@ def replacements(posterior: Posterior, chosen: IntArray) -> dict[int, Replacemen
     if not len(chosen) or not target.has_gains:
         return {}
     value, found = target.log_joint(chosen), {}
-    for _, S in swaps(target, chosen):
+    for _, S in best_exchanges(target, chosen):
         (gone,), (come,) = np.setdiff1d(chosen, S), np.setdiff1d(S, chosen)
         odds = float(np.exp(min(target.log_joint(S) - value, 700.0)))
         found[int(gone)] = Replacement(str(posterior.labels[come]), odds)

@@ -31,7 +31,7 @@ def from_columns(
     Parameters
     ----------
     X : (N, M) array, scipy.sparse table (never made dense) or data frame (its column names become the names of Φ)
-    rank : keep at most so many features, by a low-rank factor of the correlations; None: exact, d = min(N, M)
+    rank : keep at most this many features, by a low-rank factor of the correlations; None: exact, d = min(N, M)
     tol : with `rank`, stop earlier at this trace error
     rng : generator or seed of the low-rank factor; None is seed 0
     sample_weight : (N,) frequencies of the rows, for the low-rank factor; it depends on X through the correlations

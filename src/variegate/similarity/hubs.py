@@ -13,7 +13,7 @@ from ..data import Network
 from .features import Array
 
 _WORD = 64  # hubs whose searches share the bits of one number
-_MOST_LEVELS = 64  # beyond so many steps a search from each hub alone is cheaper
+_MOST_LEVELS = 64  # beyond this number of steps a search from each hub alone is cheaper
 
 
 def choose_hubs(network: Network, hubs: int | Sequence[str], min_degree: int | None = None) -> Array:

@@ -36,7 +36,7 @@ def hyperparameter_grid(target: Target, noise_variance: float, *, average_size: 
     if len(log_kappa) > 1:
         log_prior -= log_size[:, None]  # 1/s² on a grid that is even in log s
     if len(log_c) > 1:
-        # −logit R²: s features have so many columns, each with a coefficient of variance 1/c
+        # −logit R²: s features have s·columns coefficients, each of variance 1/c
         x = log_c - (log_size + np.log(columns))[:, None] + np.log(noise_variance)
         density = log_expit(x) + log_expit(-x)
         log_prior += density - np.logaddexp.reduce(density, axis=1)[:, None]

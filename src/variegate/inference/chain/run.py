@@ -29,12 +29,12 @@ LAP = 1000  # steps of a chain in a lap, about
 BURN_IN = 8  # laps of half the length; from the empty set, sizes of sets settle within one (N = 500, M = 2000)
 FEWEST = 8  # laps after them, so that four chains have 32 batches,
 FEWEST_AUGMENTED = 16  # and more where auxiliary variables give chains a longer memory
-PATIENCE = 1.15  # errors are looked at again after so many times the laps
+PATIENCE = 1.15  # factor by which laps grow between two looks at the errors
 KEPT = 8  # sets of a lap that are kept
 
 
 class Limits(NamedTuple):
-    """When to stop: at an error of `tol` for every feature, or after so many laps."""
+    """When to stop: at an error of `tol` for every feature, or after `max_laps`."""
 
     tol: float
     max_laps: int

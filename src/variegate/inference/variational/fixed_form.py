@@ -4,7 +4,7 @@ One set a step; g and C are running averages with weight 1/√N, θ̃ = C⁻¹g 
 the result is C̄⁻¹ḡ over the second half. It regresses log p(y, γ) on γ̃ = [γ, 1]: requires nothing of the likelihood
 but its value, and converges slowly. C is (M+1)², so this is a reference for small M.
 
-What is regressed is the target over the family's base measure. The printed algorithm regresses log p(y|γ)p(γ) with a
+What is regressed is the target over the family's volume. The printed algorithm regresses log p(y|γ)p(γ) with a
 Bernoulli prior and samples from a DPP: that is the target with a DPP prior of the same α (prior and posterior both
 "dpp").
 """
@@ -19,8 +19,8 @@ from ...dpp import SetDistribution, of_size
 from ..target import Float64Array, Target
 from .points import Point
 
-REPORTED = 50  # a progress report every so many steps
-FEWEST_STEPS = 40  # for each feature: before that a coefficient hangs on a draw or two
+REPORTED = 50  # steps between progress reports
+FEWEST_STEPS = 40  # for each feature: before that a coefficient depends on a draw or two
 CHECKED = 400  # sets from the averaged q, to see whether it has settled
 AGREEMENT = 0.15  # nats by which the two halves of the averaged steps, and the average, may disagree
 

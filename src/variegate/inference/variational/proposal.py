@@ -36,7 +36,7 @@ class Proposal(NamedTuple):
 
         Features that q is undecided about are solved for together, the others one by one: F_ij = −K_ij² is at most
         K_ii K_jj. Fixed size: F of the DPP whose expected size is k, which is only near that of the k-DPP;
-        `at_right_length` mends the length.
+        `at_right_length` corrects the length.
         """
         variance = np.maximum(inclusion * (1 - inclusion), 1e-10)
         direction = gradient / variance

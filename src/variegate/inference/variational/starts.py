@@ -15,7 +15,7 @@ def flat_start(target: Target) -> Float64Array:
     """θ constant, with the expected size of the prior, or the given one. Paper: Algorithm 1, first line."""
     expected_size = target.size or target.prior.expected_size
     q = target.distribution(target.prior.theta - target.prior.theta.mean())
-    # below the prior's own size nothing need be asked of the rank, which is dear
+    # below the prior's own size the rank is not needed, and it is expensive
     if not target.prior_has_volume or expected_size > target.prior.expected_size:
         expected_size = min(expected_size, 0.9 * q.rank)
     return feasible(target, q.rescaled(expected_size).theta)
@@ -68,7 +68,7 @@ def independent_part(target: Target, S: IntArray) -> IntArray:
 def best_set(target: Target, start: IntArray | None = None) -> IntArray:
     """A set that no single move improves, as far as the gains say: good enough to begin with.
 
-    Of a fixed size each move is checked: later starts exchange members by the same gains, and would not mend it.
+    Of a fixed size each move is checked: later starts exchange members by the same gains, and would not improve it.
     """
     fixed = target.size is not None
     return local_search.polish(target, local_search.grow(target, target.size, start), keep_size=fixed, thorough=fixed)

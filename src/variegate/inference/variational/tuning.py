@@ -10,8 +10,8 @@ from ..target import Target
 
 # --- starts and hyperparameters --------------------------------------------------------------------------------------
 
-# Above so many features a step is expensive, and more starts bring little: over ten data sets of M = 2000 the ELBO was
-# -288.9, -288.2, -288.4 with one, two and four (logistic), -1329.3 with each (Gaussian). So the first that does not
+# Above this number of features a step is expensive, and more starts bring little: over ten data sets of M = 2000 the
+# ELBO was -288.9, -288.2, -288.4 with one, two and four (logistic), -1329.3 with each (Gaussian). So the first that does not
 # improve is the last.
 FEW_FEATURES = 256
 SAME_PLACE = 0.1  # starts whose inclusion probabilities differ by no more have met
@@ -31,7 +31,7 @@ STAGE_A = 8  # iterations of a later start
 
 # --- stage B: the natural gradient -----------------------------------------------------------------------------------
 
-SETS, SETS_AT = 64, 2000  # sets an iteration, at so many features: each set informs, and costs, all of them
+SETS, SETS_AT = 64, 2000  # sets an iteration at SETS_AT features; each set informs, and costs, all features
 FEWEST_SETS, MOST_SETS = 16, 256
 MOST_FIXED = 1024  # a set of fixed size says less of the others
 WITHOUT_GAINS = 8  # times as many sets where each informs only its own features
