@@ -51,8 +51,8 @@ def at_size(coefficients: Coefficients, strongest: float, size: int) -> IntArray
     """Columns with a coefficient at a penalty that leaves exactly `size`: down the path, then bisection of log α.
 
     `coefficients(α)` are (M,), all zero at `strongest`. Where no penalty leaves that many, because several columns
-    enter at one point, the largest of the smallest support above `size` are taken, ties to the left. If even the weakest
-    penalty leaves fewer, the rest comes from the left as well, so that the size is always as asked.
+    enter at one point, the largest of the smallest support above `size` are taken, ties to the left. If even the
+    weakest penalty leaves fewer, the rest comes from the left as well, so that the size is always as asked.
 
     >>> strength = np.array([3.0, 1.0, 2.0])
     >>> at_size(lambda alpha: np.maximum(strength - alpha, 0.0), 3.0, 2)  # soft thresholding

@@ -11,8 +11,8 @@ from ..target import Target
 # --- starts and hyperparameters --------------------------------------------------------------------------------------
 
 # Above this number of features a step is expensive, and more starts bring little: over ten data sets of M = 2000 the
-# ELBO was -288.9, -288.2, -288.4 with one, two and four (logistic), -1329.3 with each (Gaussian). So the first that does not
-# improve is the last.
+# ELBO was -288.9, -288.2, -288.4 with one, two and four (logistic), -1329.3 with each (Gaussian). So the first
+# that does not improve is the last.
 FEW_FEATURES = 256
 SAME_PLACE = 0.1  # starts whose inclusion probabilities differ by no more have met
 LAST_ESTIMATES = 4  # of the ELBO, at least, or a third of the trace: what a stage is judged by
