@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, log_expit, logsumexp
 
-from variegate.dpp.sets import IntArray, as_index_set
+from variegate.dpp.sets import as_index_set
 from variegate.inference import Target
-from variegate.inference.target import Float64Array
+from variegate.types import FloatArray, IntArray
 
 UNIFORM_SHARE = 5.0  # c: how much attention goes to features that look useless
 
@@ -26,8 +26,8 @@ class PosteriorSample:
     """Weighted states of the chain and what they say."""
 
     sets: list[IntArray]
-    weights: Float64Array  # (n,), summing to one
-    inclusion: Float64Array  # (M,) conditionals averaged, not counts
+    weights: FloatArray  # (n,), summing to one
+    inclusion: FloatArray  # (M,) conditionals averaged, not counts
 
     @property
     def effective_size(self) -> float:
@@ -42,8 +42,8 @@ class PosteriorSample:
 class _State(NamedTuple):
     S: IntArray
     log_joint: float
-    present: Float64Array  # (M,) p(γ_m = 1 | the rest)
-    log_rate: Float64Array  # (M,) log r_m
+    present: FloatArray  # (M,) p(γ_m = 1 | the rest)
+    log_rate: FloatArray  # (M,) log r_m
 
     @property
     def log_total_rate(self) -> float:
@@ -108,7 +108,7 @@ def _start(target: Target, start: npt.ArrayLike) -> IntArray:
     return S
 
 
-def _inclusion(target: Target, state: _State) -> Float64Array:
+def _inclusion(target: Target, state: _State) -> FloatArray:
     """Conditional probabilities where they are exact, membership where they are not."""
     if target.exact_gains:
         return state.present

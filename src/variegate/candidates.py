@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .dpp.sets import IntArray
 from .naming import find_positions
 from .similarity.factorise import item_names
 from .similarity.groups import group_codes
+from .types import FloatArray, IntArray
 
-FloatArray = NDArray[np.float64]
 FORCED = 500.0  # log-odds beyond which a probability cannot be told from 0 or 1
 
 

@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .threads import side_by_side
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from .types import FloatArray, IntArray
 
 BLOCK_BYTES = 1 << 20  # dense tables are read through a float64 buffer of this size, which fits in cache
 LARGE_PRODUCT = 1e8  # multiplications, five milliseconds of them: from here on two halves side by side

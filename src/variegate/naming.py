@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .data.errors import did_you_mean
-from .dpp.sets import IntArray, as_index_set
+from .dpp.sets import as_index_set
+from .types import IntArray
 
 
 def find_positions(given: Any, names: npt.NDArray[Any] | None, n_features: int, what: str) -> IntArray:

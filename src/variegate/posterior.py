@@ -9,15 +9,15 @@ import numpy.typing as npt
 
 from .diagnostics import Bound, Diagnostics
 from .dpp import IndependentSets, SetDistribution
-from .dpp.sets import IntArray, as_count, as_size
+from .dpp.sets import as_count, as_size
 from .inference import Fit, Sample, Target
 from .inference.local_search import best_exchanges, grow, polish, resize
 from .inference.variational.importance import smooth
 from .naming import find_positions
 from .predictions import Component, PredictiveMixture, average_predictions
 from .threads import one_blas_thread
+from .types import FloatArray, IntArray
 
-Float64Array = npt.NDArray[np.float64]
 Features = npt.ArrayLike
 
 AVERAGED = 200  # sets in an averaged prediction
@@ -115,7 +115,7 @@ class Posterior:
         return self.fit.sets
 
     @property
-    def weights(self) -> Float64Array:
+    def weights(self) -> FloatArray:
         """Weights of `sets` (n,), summing to one."""
         return self.fit.weights
 
@@ -136,11 +136,11 @@ class Posterior:
 
     # --- probabilities ----------------------------------------------------------------------------------------
 
-    def inclusion_prob(self) -> Float64Array:
+    def inclusion_prob(self) -> FloatArray:
         """P(feature in set) for every column, shape (M,)."""
         return self.fit.inclusion
 
-    def inclusion_errors(self) -> Float64Array:
+    def inclusion_errors(self) -> FloatArray:
         """Monte Carlo error of each probability (M,); NaN for a variational fit, whose error is not known."""
         return self.fit.inclusion_errors
 

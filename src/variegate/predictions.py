@@ -8,10 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from .dpp.sets import IntArray
 from .likelihoods import PredictiveLikelihood
-
-Float64Array = npt.NDArray[np.float64]
+from .types import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -26,28 +24,28 @@ class PredictiveMixture:
     (array([1.]), (1, 2))
     """
 
-    weights: Float64Array
-    means: Float64Array
-    scales: Float64Array
-    latent_means: Float64Array
-    latent_scales: Float64Array
+    weights: FloatArray
+    means: FloatArray
+    scales: FloatArray
+    latent_means: FloatArray
+    latent_scales: FloatArray
     dof: float
     link: str | None = None  # of a classification
 
     @property
-    def mean(self) -> Float64Array:
+    def mean(self) -> FloatArray:
         """E[y], or P(y = 1), shape (n,)."""
         return np.asarray(self.weights @ self.means)
 
     @property
-    def std(self) -> Float64Array:
+    def std(self) -> FloatArray:
         """Standard deviation of y (n,): within sets and between them; of a 0/1 outcome, √(p(1−p))."""
         if np.isinf(self.dof):
             return np.sqrt(self.mean * (1 - self.mean))
         within = np.square(self.scales) * self.dof / (self.dof - 2) if self.dof > 2 else np.inf
         return np.sqrt(self.weights @ (within + np.square(self.means - self.mean)))
 
-    def interval(self, level: float = 0.95) -> Float64Array:
+    def interval(self, level: float = 0.95) -> FloatArray:
         """Central credible interval (n, 2): of y in regression, of the probability in classification."""
         if not 0 < level < 1:
             raise ValueError(f"The level must lie strictly between 0 and 1, got {level}.")
@@ -57,7 +55,7 @@ class PredictiveMixture:
         latent = np.stack([self._quantile(u, self.latent_means, self.latent_scales) for u in tails], axis=1)
         return np.asarray(special.expit(latent) if self.link == "logit" else special.ndtr(latent))
 
-    def _quantile(self, u: float, means: Float64Array, scales: Float64Array) -> Float64Array:
+    def _quantile(self, u: float, means: FloatArray, scales: FloatArray) -> FloatArray:
         """Quantile of the mixture by bisection between those of its components."""
         unit = special.stdtrit(self.dof, u) if np.isfinite(self.dof) else special.ndtri(u)
         single = means + unit * scales

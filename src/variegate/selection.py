@@ -8,13 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .candidates import Candidates
-from .dpp.sets import IntArray
 from .likelihoods import SumLikelihood
 from .naming import column_labels
 from .posterior import Posterior
 from .predictions import Component
-
-FloatArray = NDArray[np.float64]
+from .types import FloatArray, IntArray
 
 
 class Training(NamedTuple):

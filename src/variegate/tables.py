@@ -13,8 +13,7 @@ from scipy import special
 from .candidates import Candidates
 from .diagnostics import Diagnostics
 from .selection import Outcome, Selection, selection_of
-
-FloatArray = NDArray[np.float64]
+from .types import FloatArray
 
 
 class CoefficientLaw(NamedTuple):

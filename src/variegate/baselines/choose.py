@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from ..dpp.sets import IntArray, as_index_set
+from ..dpp.sets import as_index_set
+from ..types import IntArray
 from .greedy import forward_evidence, forward_score, mrmr, omp
 from .penalised import elastic_net, lasso
 from .problem import Method, Problem, checked

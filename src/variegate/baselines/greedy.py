@@ -6,12 +6,12 @@ import numpy as np
 from sklearn.feature_selection import f_classif, f_regression
 from sklearn.linear_model import LinearRegression, LogisticRegression, orthogonal_mp
 
-from ..dpp.sets import IntArray
 from ..inference import Target
 from ..inference.local_search import grow
 from ..likelihoods import Gaussian, Logistic, SumLikelihood
 from ..priors import bernoulli_prior
-from .problem import FloatArray, Problem
+from ..types import FloatArray, IntArray
+from .problem import Problem
 from .univariate import filled
 
 WEAK_RIDGE = 100.0  # scikit-learn's C: keeps coefficients finite where columns separate the classes

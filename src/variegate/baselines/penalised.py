@@ -6,8 +6,8 @@ import numpy as np
 from scipy.special import expit, logit
 from sklearn.linear_model import enet_path
 
-from ..dpp.sets import IntArray
-from .problem import FloatArray, Problem
+from ..types import FloatArray, IntArray
+from .problem import Problem
 
 HALF = 0.5  # the elastic net's share of the ℓ₁ penalty
 STEP = 0.8

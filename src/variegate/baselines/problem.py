@@ -6,9 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.preprocessing import StandardScaler
 
-from ..dpp.sets import IntArray
-
-FloatArray = npt.NDArray[np.float64]
+from ..types import FloatArray, IntArray
 
 
 class Problem(NamedTuple):

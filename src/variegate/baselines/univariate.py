@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ..dpp.sets import IntArray
 from ..screening import f_statistics, likelihood_ratios
-from .problem import FloatArray, Problem
+from ..types import FloatArray, IntArray
+from .problem import Problem
 
 POOL = 10  # times the size: what chance may choose from
 

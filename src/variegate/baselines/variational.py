@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ..dpp.sets import IntArray
 from ..estimators import DiverseClassifier, DiverseRegressor
 from ..inference import ConvergenceWarning
+from ..types import IntArray
 from .problem import Problem
 
 Law = Literal["dpp", "bernoulli"]

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from ..dpp.sets import IntArray
-from .problem import FloatArray, Problem
+from ..types import FloatArray, IntArray
+from .problem import Problem
 
 SIZES = ("n_features_to_select", "n_nonzero_coefs", "support_size", "k")  # what libraries call the size
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from .. import metrics, plots
-from ..dpp.sets import IntArray
+from ..types import IntArray
 from .scores import ACCURACY
 from .study import Study
 from .trial import task_key

@@ -11,10 +11,11 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from .. import __version__, metrics
 from ..baselines.problem import Problem
 from ..candidates import choose_candidates
-from ..dpp.sets import IntArray, as_index_set
+from ..dpp.sets import as_index_set
 from ..estimators.side_information import similarity_features
 from ..screening import screen, screen_classes
 from ..similarity import from_columns
+from ..types import IntArray
 from .inputs import Data, described
 from .scores import prediction_scores
 

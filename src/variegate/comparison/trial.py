@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..baselines import select
-from ..dpp.sets import IntArray
 from ..estimators import EmptySelectionWarning
+from ..types import IntArray
 from .inputs import described
 from .study import Part, Study
 

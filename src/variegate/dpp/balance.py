@@ -18,7 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from .sets import Float64Array, IntArray, row_blocks
+from ..types import FloatArray, IntArray
+from .sets import row_blocks
 from .span import ROUNDING, Rows, propagate
 
 # Rows with L_ii above this are peeled: below, BᵀB + I loses at most three digits, and one more for every tenfold
@@ -34,10 +35,10 @@ class Rotation(NamedTuple):
     """An orthogonal map of the coordinates from `start` on, as Householder reflectors."""
 
     start: int
-    reflectors: Float64Array
-    tau: Float64Array
+    reflectors: FloatArray
+    tau: FloatArray
 
-    def apply(self, rows: Float64Array) -> None:
+    def apply(self, rows: FloatArray) -> None:
         """Rotate the rows (n, d) in place. O(ndh) for h reflectors."""
         for block in row_blocks(*rows.shape):
             # transposed, so that C-ordered rows are columns in LAPACK's order
@@ -50,11 +51,11 @@ class Peeled(NamedTuple):
     """What `peel` found: the rotations onto the directions, their scales (h,), and the large rows of W (n, d)."""
 
     rotations: list[Rotation]
-    log_scale: Float64Array
-    rows: Float64Array
+    log_scale: FloatArray
+    rows: FloatArray
 
 
-def peel(units: Float64Array, log_diagonal: Float64Array, tolerance: Float64Array) -> Peeled:
+def peel(units: FloatArray, log_diagonal: FloatArray, tolerance: FloatArray) -> Peeled:
     """Peel off the directions that rows e^{log_diagonal/2}·unit span above the moderate level; overwrites `units`.
 
     A round takes the largest remaining rows that are independent, rotates them onto the next coordinates, and gives
@@ -90,7 +91,7 @@ def peel(units: Float64Array, log_diagonal: Float64Array, tolerance: Float64Arra
     return Peeled(rotations, np.array(scales), units)
 
 
-def largest_independent(rest: Float64Array, size: Float64Array, weight: Float64Array) -> IntArray:
+def largest_independent(rest: FloatArray, size: FloatArray, weight: FloatArray) -> IntArray:
     """Positions of weighted rows that one after another stick out furthest, within LEVEL of the largest size."""
     large = np.flatnonzero(size > LEVEL * size.max())  # what sticks out of a row only shrinks
     scaled = rest[large]
@@ -106,10 +107,10 @@ class BalancedFactor:
     """W and log_scale of the module's docstring, for rows Φ (M, d) and log-qualities θ (M,)."""
 
     source: Rows
-    theta: Float64Array
+    theta: FloatArray
 
     @cached_property
-    def _peeled(self) -> tuple[Float64Array, Float64Array | None]:
+    def _peeled(self) -> tuple[FloatArray, FloatArray | None]:
         """log_scale (d,), and W (M, d) where it differs from B. O(Mdh) for h peeled directions."""
         log_diagonal = self.theta + 2 * self.source.log_norms
         large = np.flatnonzero(log_diagonal > MODERATE)
@@ -130,11 +131,11 @@ class BalancedFactor:
         return log_scale, W
 
     @property
-    def log_scale(self) -> Float64Array:
+    def log_scale(self) -> FloatArray:
         """(d,): zero for the directions that were not peeled."""
         return self._peeled[0]
 
-    def _scaled(self, rows: slice | IntArray) -> Float64Array:
+    def _scaled(self, rows: slice | IntArray) -> FloatArray:
         """Rows of B, with zeros for the large rows: those are filled in from `peel`."""
         theta, log_norms = self.theta[rows], self.source.log_norms[rows]
         moderate = (theta + 2 * log_norms <= MODERATE) & (log_norms > -np.inf)
@@ -145,13 +146,13 @@ class BalancedFactor:
         length = np.exp(theta / 2 + log_norms, where=moderate, out=np.zeros(moderate.shape))
         return self.source.units(rows) * length[:, None]
 
-    def rows(self, rows: slice | IntArray) -> Float64Array:
+    def rows(self, rows: slice | IntArray) -> FloatArray:
         """Rows of W."""
         W = self._peeled[1]
         return self._scaled(rows) if W is None else W[rows]
 
     @cached_property
-    def gram(self) -> Float64Array:
+    def gram(self) -> FloatArray:
         """WᵀW (d, d), accumulated over blocks of rows. O(Md²)."""
         M, d = self.source.phi.shape
         total = np.zeros((d, d))

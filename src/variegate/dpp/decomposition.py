@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
+from ..types import FloatArray, IntArray
 from .balance import BalancedFactor
 from .sampling import EigenvectorStore
-from .sets import Float64Array, IntArray
 from .span import Rows, log_row_norms
 
 # Eigenvectors with μ above this are in every draw, and rounding alone says which is which among them.
@@ -19,8 +19,8 @@ CERTAIN = 1.0 - 1e-10
 class Spectrum(NamedTuple):
     """Eigenvalues μ of the marginal kernel (d,), and the map from W to its eigenvectors V = W·transform."""
 
-    mu: Float64Array
-    transform: Float64Array
+    mu: FloatArray
+    transform: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Decomposition:
     factor: BalancedFactor
 
     @cached_property
-    def cholesky(self) -> Float64Array:
+    def cholesky(self) -> FloatArray:
         """Lower factor C of G = diag(e^{-log_scale}) + WᵀW."""
         return np.linalg.cholesky(self.factor.gram + np.diag(np.exp(-self.factor.log_scale)))
 
@@ -40,10 +40,10 @@ class Decomposition:
         return float(2 * np.log(np.diag(self.cholesky)).sum() + self.factor.log_scale.sum())
 
     @cached_property
-    def _inverse(self) -> Float64Array:
+    def _inverse(self) -> FloatArray:
         return np.asarray(linalg.solve_triangular(self.cholesky, np.eye(len(self.cholesky)), lower=True))
 
-    def marginal_rows(self, rows: slice | IntArray) -> Float64Array:
+    def marginal_rows(self, rows: slice | IntArray) -> FloatArray:
         """Rows of F with K = FFᵀ, F = W C^{-T}."""
         return np.asarray(self.factor.rows(rows) @ self._inverse.T)
 
@@ -70,7 +70,7 @@ class Decomposition:
         return EigenvectorStore(len(self.factor.theta), self.spectrum.transform, self.factor.rows)
 
 
-def settled_basis(vectors: Float64Array) -> Float64Array:
+def settled_basis(vectors: FloatArray) -> FloatArray:
     """The basis of a span (d, s) that lies closest to s coordinate axes: a continuous function of the span.
 
     eigh rotates vectors of equal eigenvalues as rounding will have it, and draws would follow: the same law, but not
@@ -83,7 +83,7 @@ def settled_basis(vectors: Float64Array) -> Float64Array:
     return np.asarray(vectors @ turn)
 
 
-def decompose(rows: Rows, theta: Float64Array) -> Decomposition:
+def decompose(rows: Rows, theta: FloatArray) -> Decomposition:
     """Decompose L = DΦΦᵀD; with more dimensions than items, through the M×M triangle with the same products."""
     M, d = rows.phi.shape
     if d <= M or M == 0:

@@ -5,7 +5,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from .sets import Float64Array, IntArray
+from ..types import FloatArray, IntArray
 
 
 class SetLaw(Protocol):
@@ -18,7 +18,7 @@ class SetLaw(Protocol):
     """
 
     @property
-    def theta(self) -> Float64Array:
+    def theta(self) -> FloatArray:
         """Log-qualities (M,)."""
 
     @property
@@ -40,7 +40,7 @@ class SetLaw(Protocol):
     def log_prob(self, S: npt.ArrayLike) -> float:
         """Log q(S)."""
 
-    def inclusion_prob(self) -> Float64Array:
+    def inclusion_prob(self) -> FloatArray:
         """P(m ∈ S), shape (M,)."""
 
     def sample(self, n: int, rng: np.random.Generator | int) -> list[IntArray]:
@@ -63,29 +63,29 @@ class SetDistribution(SetLaw, Protocol):
     """
 
     @property
-    def log_eigenvalues(self) -> Float64Array:
+    def log_eigenvalues(self) -> FloatArray:
         """Logs of the eigenvalues of L: adding t to θ multiplies them by e^t."""
 
     @property
     def rank(self) -> int:
         """Size of the largest set with positive probability."""
 
-    def marginal_kernel(self, rows: npt.ArrayLike, cols: npt.ArrayLike | None = None) -> Float64Array:
+    def marginal_kernel(self, rows: npt.ArrayLike, cols: npt.ArrayLike | None = None) -> FloatArray:
         """K[rows, cols], where P(A ⊆ S) = det(K_A)."""
 
-    def covariance_matvec(self, v: npt.ArrayLike) -> Float64Array:
+    def covariance_matvec(self, v: npt.ArrayLike) -> FloatArray:
         """Cov(γ)v, shape (M,)."""
 
     def sample_fixed_size(self, k: int, n: int, rng: np.random.Generator | int) -> list[IntArray]:
         """Draw n sets given |S| = k."""
 
-    def inclusion_prob_fixed_size(self, k: int) -> Float64Array:
+    def inclusion_prob_fixed_size(self, k: int) -> FloatArray:
         """P(m ∈ S | |S| = k), shape (M,)."""
 
     def log_normalizer_fixed_size(self, k: int) -> float:
         """Log Σ_{|S|=k} e^{θ(S)} ν(S)."""
 
-    def with_theta(self, theta: Float64Array) -> Self:
+    def with_theta(self, theta: FloatArray) -> Self:
         """The same similarity with other log-qualities (M,)."""
 
     def shifted(self, shift: float) -> Self:

@@ -7,8 +7,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from ..types import FloatArray, IntArray
 from .distribution import SetDistribution, SetLaw
-from .sets import Float64Array, IntArray, as_index_set, as_size
+from .sets import as_index_set, as_size
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +31,7 @@ class FixedSize:
         )  # the rank of q is checked when it is needed: it costs O(Md²)
 
     @property
-    def theta(self) -> Float64Array:
+    def theta(self) -> FloatArray:
         """Log-qualities (M,)."""
         return self.q.theta
 
@@ -59,7 +60,7 @@ class FixedSize:
         S = as_index_set(S, self.n_items)
         return self.q.log_prob(S) + self.q.log_normalizer - self.log_normalizer if len(S) == self.k else -np.inf
 
-    def inclusion_prob(self) -> Float64Array:
+    def inclusion_prob(self) -> FloatArray:
         """P(m ∈ S), shape (M,)."""
         return self.q.inclusion_prob_fixed_size(self.k)
 

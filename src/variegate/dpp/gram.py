@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .sets import Float64Array as FloatArray
-from .sets import IntArray
+from ..types import FloatArray, IntArray
 
 
 class GramRows:

@@ -8,10 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
+from ..types import FloatArray, IntArray
 from . import poisson_binomial
 from .sets import (
-    Float64Array,
-    IntArray,
     as_count,
     as_index_set,
     as_items,
@@ -39,14 +38,14 @@ class IndependentSets:
     array([0.5  , 0.881])
     """
 
-    theta: Float64Array
+    theta: FloatArray
     items: npt.NDArray[Any]
 
     def __init__(self, theta: npt.ArrayLike, items: npt.ArrayLike | None = None) -> None:
         object.__setattr__(self, "theta", as_theta(theta))
         object.__setattr__(self, "items", as_items(items, len(self.theta)))
 
-    def __reduce__(self) -> tuple[type[Self], tuple[Float64Array, npt.NDArray[Any]]]:
+    def __reduce__(self) -> tuple[type[Self], tuple[FloatArray, npt.NDArray[Any]]]:
         """Pickling leaves out what can be computed again."""
         return type(self), (self.theta, self.items)
 
@@ -58,7 +57,7 @@ class IndependentSets:
         """M."""
         return len(self.theta)
 
-    def with_theta(self, theta: Float64Array) -> Self:
+    def with_theta(self, theta: FloatArray) -> Self:
         """The same items with other log-qualities (M,)."""
         return type(self)(theta, self.items)
 
@@ -79,7 +78,7 @@ class IndependentSets:
         return float(self.inclusion_prob().sum())
 
     @property
-    def log_eigenvalues(self) -> Float64Array:
+    def log_eigenvalues(self) -> FloatArray:
         """Logs of the eigenvalues of the kernel, which is diagonal: θ."""
         return self.theta
 
@@ -93,18 +92,18 @@ class IndependentSets:
         return float(self.theta[as_index_set(S, self.n_items)].sum()) - self.log_normalizer
 
     @underflow_is_zero
-    def inclusion_prob(self) -> Float64Array:
+    def inclusion_prob(self) -> FloatArray:
         """P(m ∈ S) = σ(θ_m), shape (M,)."""
         return np.asarray(expit(self.theta))
 
-    def marginal_kernel(self, rows: npt.ArrayLike, cols: npt.ArrayLike | None = None) -> Float64Array:
+    def marginal_kernel(self, rows: npt.ArrayLike, cols: npt.ArrayLike | None = None) -> FloatArray:
         """The block K[rows, cols] of the diagonal marginal kernel; cols = rows unless given."""
         left = as_positions(rows, self.n_items, "rows")
         right = left if cols is None else as_positions(cols, self.n_items, "cols")
         return np.where(left[:, None] == right[None, :], self.inclusion_prob()[left][:, None], 0.0)
 
     @underflow_is_zero
-    def covariance_matvec(self, v: npt.ArrayLike) -> Float64Array:
+    def covariance_matvec(self, v: npt.ArrayLike) -> FloatArray:
         """Cov(γ)v, diagonal."""
         v = as_vector(v, self.n_items)
         return np.asarray(expit(self.theta) * expit(-self.theta) * v)
@@ -123,7 +122,7 @@ class IndependentSets:
         return poisson_binomial.draw_given_size(mu, k, n, rng)
 
     @underflow_is_zero
-    def inclusion_prob_fixed_size(self, k: int) -> Float64Array:
+    def inclusion_prob_fixed_size(self, k: int) -> FloatArray:
         """P(m ∈ S | |S| = k), shape (M,). O(Mk)."""
         k = self._as_size(k)
         return poisson_binomial.success_prob_given_size(self._centred_on(k)[0].inclusion_prob(), k)

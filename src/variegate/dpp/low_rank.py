@@ -9,13 +9,11 @@ import numpy.typing as npt
 from scipy import linalg
 from scipy.special import expit, logit
 
+from ..types import AnyFloatArray, FloatArray, IntArray
 from . import maximise, poisson_binomial
 from .decomposition import Decomposition, decompose
 from .sampling import draw_projections
 from .sets import (
-    Float64Array,
-    FloatArray,
-    IntArray,
     as_count,
     as_index_set,
     as_items,
@@ -65,8 +63,8 @@ class LowRankDPP:
     -inf
     """
 
-    phi: FloatArray
-    theta: Float64Array
+    phi: AnyFloatArray
+    theta: FloatArray
     items: npt.NDArray[Any]
 
     def __init__(self, phi: npt.ArrayLike, theta: npt.ArrayLike, items: npt.ArrayLike | None = None) -> None:
@@ -108,11 +106,11 @@ class LowRankDPP:
     # --- numerics shared by the public methods ----------------------------------------------------------------
 
     @cached_property
-    def _log_norms(self) -> Float64Array:
+    def _log_norms(self) -> FloatArray:
         return log_row_norms(self.phi)
 
     @cached_property
-    def _log_floor(self) -> Float64Array:
+    def _log_floor(self) -> FloatArray:
         """Log lengths below which a part of a row is nothing; `condition` hands on those of the rows before."""
         return own_floor(self._log_norms)
 
@@ -128,13 +126,13 @@ class LowRankDPP:
     def _weights(self) -> maximise.Weights:
         return maximise.Weights(self._rows, self.theta)
 
-    def _related(self, phi: FloatArray, theta: Float64Array, items: npt.NDArray[Any], log_floor: Float64Array) -> Self:
+    def _related(self, phi: AnyFloatArray, theta: FloatArray, items: npt.NDArray[Any], log_floor: FloatArray) -> Self:
         """Another DPP whose rows come from those of this one."""
         other = type(self)(phi, theta, items)
         other.__dict__["_log_floor"] = log_floor
         return other
 
-    def with_theta(self, theta: Float64Array) -> Self:
+    def with_theta(self, theta: FloatArray) -> Self:
         """The same similarity with other log-qualities (M,)."""
         return self._related(self.phi, theta, self.items, self._log_floor)
 
@@ -164,7 +162,7 @@ class LowRankDPP:
 
     @cached_property
     @underflow_is_zero
-    def log_eigenvalues(self) -> Float64Array:
+    def log_eigenvalues(self) -> FloatArray:
         """Logs of the eigenvalues of L that are not zero. O(Md²)."""
         mu = self._numerics.spectrum.mu
         return np.asarray(logit(mu[mu > 0]))
@@ -186,7 +184,7 @@ class LowRankDPP:
         return self._weights.log_weight(S)
 
     @underflow_is_zero
-    def inclusion_prob(self) -> Float64Array:
+    def inclusion_prob(self) -> FloatArray:
         """P(m ∈ S) = K_mm for every item, shape (M,). O(Md²)."""
         found = np.empty(self.n_items)
         for block in row_blocks(*self.phi.shape):
@@ -195,7 +193,7 @@ class LowRankDPP:
         return np.minimum(found, 1.0)
 
     @underflow_is_zero
-    def marginal_kernel(self, rows: npt.ArrayLike, cols: npt.ArrayLike | None = None) -> Float64Array:
+    def marginal_kernel(self, rows: npt.ArrayLike, cols: npt.ArrayLike | None = None) -> FloatArray:
         """The block K[rows, cols] of the marginal kernel K = L(I+L)⁻¹; cols = rows unless given."""
         left = self._numerics.marginal_rows(as_positions(rows, self.n_items, "rows"))
         if cols is None:
@@ -203,7 +201,7 @@ class LowRankDPP:
         return left @ self._numerics.marginal_rows(as_positions(cols, self.n_items, "cols")).T
 
     @underflow_is_zero
-    def covariance_matvec(self, v: npt.ArrayLike) -> Float64Array:
+    def covariance_matvec(self, v: npt.ArrayLike) -> FloatArray:
         """Cov(γ)v = (diag(K) − K∘K)v without forming K. O(Md²).
 
         With K = FFᵀ, (K∘K)v = diag(F (Fᵀ diag(v) F) Fᵀ). Errors are of the order of 10⁻¹⁶‖v‖, so the variance of
@@ -243,7 +241,7 @@ class LowRankDPP:
         return draw_projections(numerics.store, picks, rng)
 
     @underflow_is_zero
-    def inclusion_prob_fixed_size(self, k: int) -> Float64Array:
+    def inclusion_prob_fixed_size(self, k: int) -> FloatArray:
         """P(m ∈ S | |S| = k) for every item, shape (M,). O(Md²)."""
         k = self._as_size(k)
         numerics = self._centred_on(k)[0]._numerics
@@ -352,7 +350,7 @@ class LowRankDPP:
             phi, log_floor = self._projected(rest, span)
         return self._related(phi, self.theta[rest], self.items[rest], log_floor)
 
-    def _projected(self, rest: IntArray, span: Span) -> tuple[FloatArray, Float64Array]:
+    def _projected(self, rest: IntArray, span: Span) -> tuple[AnyFloatArray, FloatArray]:
         """Rows outside the span, in coordinates of their own, and their log floors; zero where nothing is left."""
         k = len(span.blur)
         basis = linalg.qr(span.basis)[0]

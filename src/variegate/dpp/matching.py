@@ -14,9 +14,9 @@ from typing import TypeVar
 import numpy as np
 from scipy.special import logit
 
+from ..types import FloatArray
 from .distribution import SetDistribution
 from .fixed_size import of_size
-from .sets import Float64Array
 
 Family = TypeVar("Family", bound=SetDistribution)
 
@@ -26,7 +26,7 @@ ROUNDS = 40
 CLOSE = 1e-3  # largest difference that is left; Monte Carlo errors are ten times as large
 
 
-def with_inclusion_prob(start: Family, probabilities: Float64Array, size: int | None = None) -> Family:
+def with_inclusion_prob(start: Family, probabilities: FloatArray, size: int | None = None) -> Family:
     """The member of `start`'s family with these inclusion probabilities (M,), given sets of `size` if that is given.
 
     Probabilities that no member has, such as 0.9 for each of two copies, are come close to. O(Md²) a round.

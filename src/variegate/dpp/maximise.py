@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
-from .sets import Float64Array, IntArray, row_blocks
+from ..types import FloatArray, IntArray
+from .sets import row_blocks
 from .span import CANCELLED, NOTHING, Rows, Span
 
 # An exchange has to raise log q(S) by more than this: rounding must not let it go round in circles.
@@ -26,10 +27,10 @@ class Weights(NamedTuple):
     """Rows of Φ with log-qualities θ (M,)."""
 
     rows: Rows
-    theta: Float64Array
+    theta: FloatArray
 
     @property
-    def log_diagonal(self) -> Float64Array:
+    def log_diagonal(self) -> FloatArray:
         """Log L_mm = θ_m + 2 log ‖φ_m‖ (M,)."""
         return self.theta + 2 * self.rows.log_norms
 
@@ -67,7 +68,7 @@ def grow(weights: Weights, size: int | None) -> IntArray:
 
 
 def _best_item(
-    weights: Weights, outside: Float64Array, alive: npt.NDArray[np.bool_], span: Span, at_least: float
+    weights: Weights, outside: FloatArray, alive: npt.NDArray[np.bool_], span: Span, at_least: float
 ) -> int:
     """The item with the largest gain if that is above `at_least`, else −1.
 
@@ -149,7 +150,7 @@ def best_move(weights: Weights, S: IntArray, *, keep_size: bool, refused: Sequen
     return best
 
 
-def _best_in(gains: Float64Array, block: slice, leaving: IntArray, gone: set[tuple[int, int]]) -> Move:
+def _best_in(gains: FloatArray, block: slice, leaving: IntArray, gone: set[tuple[int, int]]) -> Move:
     """The best entry of a table of gains: items of the block that come in × items that leave for them."""
     for add, remove in gone:
         if block.start <= add < block.stop:

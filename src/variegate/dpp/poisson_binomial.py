@@ -15,11 +15,12 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from .sets import BLOCK_BYTES, Float64Array, IntArray
+from ..types import FloatArray, IntArray
+from .sets import BLOCK_BYTES
 
 
 @numba.njit(cache=True)
-def size_table(mu: Float64Array, k: int) -> Float64Array:
+def size_table(mu: FloatArray, k: int) -> FloatArray:
     """P(l of the first j trials succeed), j = 0…d, l = 0…k."""
     d = len(mu)
     table = np.zeros((d + 1, k + 1))
@@ -31,18 +32,18 @@ def size_table(mu: Float64Array, k: int) -> Float64Array:
     return table
 
 
-def draw(mu: Float64Array, n: int, rng: np.random.Generator) -> list[IntArray]:
+def draw(mu: FloatArray, n: int, rng: np.random.Generator) -> list[IntArray]:
     """Which trials succeed, n times."""
     return [np.flatnonzero(row < mu) for uniforms in _uniforms(n, len(mu), rng) for row in uniforms]
 
 
-def draw_given_size(mu: Float64Array, k: int, n: int, rng: np.random.Generator) -> list[IntArray]:
+def draw_given_size(mu: FloatArray, k: int, n: int, rng: np.random.Generator) -> list[IntArray]:
     """Which trials succeed, n times, given that k of them do."""
     table = size_table(mu, k)
     return [row for uniforms in _uniforms(n, len(mu), rng) for row in _successes_given_size(mu, table, k, uniforms)]
 
 
-def _uniforms(n: int, d: int, rng: np.random.Generator) -> Iterator[Float64Array]:
+def _uniforms(n: int, d: int, rng: np.random.Generator) -> Iterator[FloatArray]:
     """The rows of rng.random((n, d)), a few at a time: they would not fit at once for many draws of many items."""
     step = max(1, BLOCK_BYTES // (8 * max(d, 1)))
     return (rng.random((min(step, n - start), d)) for start in range(0, n, step))
@@ -64,7 +65,7 @@ def _successes_given_size(mu, table, k, uniforms):  # type: ignore[no-untyped-de
     return chosen
 
 
-def success_prob_given_size(mu: Float64Array, k: int) -> Float64Array:
+def success_prob_given_size(mu: FloatArray, k: int) -> FloatArray:
     """P(trial j succeeds | k trials succeed) for every j, shape (d,)."""
     if k == 0:
         return np.zeros(len(mu))
@@ -74,13 +75,13 @@ def success_prob_given_size(mu: Float64Array, k: int) -> Float64Array:
     return np.asarray(mu * others / before[-1, k])
 
 
-def log_size_prob(mu: Float64Array, k: int) -> float:
+def log_size_prob(mu: FloatArray, k: int) -> float:
     """Log P(|S| = k)."""
     with np.errstate(divide="ignore"):
         return float(np.log(size_table(mu, k)[-1, k]))
 
 
-def shift_for_size(log_odds: Float64Array, expected_size: float) -> float:
+def shift_for_size(log_odds: FloatArray, expected_size: float) -> float:
     """Solve Σ_j σ(log_odds_j + c) = expected_size for c; infinite where that many trials do not exist."""
     if not 0 < expected_size < len(log_odds):
         return np.inf

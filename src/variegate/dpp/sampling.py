@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 import numba
 import numpy as np
 
-from .sets import Float64Array, IntArray, row_blocks
+from ..types import FloatArray, IntArray
+from .sets import row_blocks
 
 BLOCK = 64  # items per block of the inverse distribution functions
 ROUNDING = 1e-12  # a remaining part of a row below this share is rounding
@@ -24,7 +25,7 @@ class EigenvectorStore:
     Memory is touched only for eigenvectors in use: O(M) for each.
     """
 
-    def __init__(self, n_items: int, transform: Float64Array, rows: Callable[[slice], Float64Array]) -> None:
+    def __init__(self, n_items: int, transform: FloatArray, rows: Callable[[slice], FloatArray]) -> None:
         self._transform = transform  # (d, d): V = W·transform
         self._rows = rows
         d = transform.shape[1]

@@ -1,14 +1,12 @@
 """Checking what comes in from outside: index sets, arrays, sizes."""
 
 import operator
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-FloatArray: TypeAlias = npt.NDArray[np.floating[Any]]
-IntArray: TypeAlias = npt.NDArray[np.int64]
-Float64Array: TypeAlias = npt.NDArray[np.float64]
+from ..types import FloatArray, IntArray
 
 BLOCK_BYTES = (
     1 << 22
@@ -60,7 +58,7 @@ def as_positions(positions: npt.ArrayLike, n_items: int, name: str) -> IntArray:
     return found.astype(np.int64)
 
 
-def as_vector(v: npt.ArrayLike, n_items: int) -> Float64Array:
+def as_vector(v: npt.ArrayLike, n_items: int) -> FloatArray:
     """One number per item, for matrix-vector products."""
     found = np.asarray(v, dtype=np.float64)
     if found.shape != (n_items,):
@@ -68,7 +66,7 @@ def as_vector(v: npt.ArrayLike, n_items: int) -> Float64Array:
     return found
 
 
-def as_theta(theta: npt.ArrayLike) -> Float64Array:
+def as_theta(theta: npt.ArrayLike) -> FloatArray:
     """Finite log-qualities (M,), as a read-only float64 array."""
     found = np.array(theta, dtype=np.float64)
     if found.ndim != 1:

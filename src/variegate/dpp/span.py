@@ -11,7 +11,8 @@ import numba
 import numpy as np
 from scipy import linalg
 
-from .sets import Float64Array, FloatArray, IntArray, row_blocks
+from ..types import AnyFloatArray, FloatArray, IntArray
+from .sets import row_blocks
 
 # A row counts as inside the span of others when less than this part of its length sticks out.
 SPAN_TOLERANCE = 1e-12
@@ -21,7 +22,7 @@ ROUNDING = 1e-14
 CANCELLED = 1e-8
 
 
-def log_row_norms(phi: FloatArray) -> Float64Array:
+def log_row_norms(phi: AnyFloatArray) -> FloatArray:
     """Log ‖φ_m‖ for every row, −inf for zero rows; neither overflows nor underflows. O(Md)."""
     squares = np.empty(len(phi))
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):  # mended below
@@ -45,7 +46,7 @@ def log_row_norms(phi: FloatArray) -> Float64Array:
     return logs
 
 
-def unit_rows(phi: FloatArray, log_norms: Float64Array) -> Float64Array:
+def unit_rows(phi: AnyFloatArray, log_norms: FloatArray) -> FloatArray:
     """Rows of Φ divided by their norms; zero rows stay zero."""
     log_norms = np.where(np.isfinite(log_norms), log_norms, 0.0)
     if (np.abs(log_norms) < 300).all():
@@ -54,7 +55,7 @@ def unit_rows(phi: FloatArray, log_norms: Float64Array) -> Float64Array:
     return np.asarray(phi * halves * halves, dtype=np.float64)
 
 
-def own_floor(log_norms: Float64Array) -> Float64Array:
+def own_floor(log_norms: FloatArray) -> FloatArray:
     """Log floors of rows that are as long as they were given."""
     return np.asarray(log_norms + np.log(SPAN_TOLERANCE))
 
@@ -62,15 +63,15 @@ def own_floor(log_norms: Float64Array) -> Float64Array:
 class Rows(NamedTuple):
     """Φ (M, d) with log ‖φ_m‖ (M,) and the log of the length below which a part of φ_m is nothing (M,)."""
 
-    phi: FloatArray
-    log_norms: Float64Array
-    log_floor: Float64Array
+    phi: AnyFloatArray
+    log_norms: FloatArray
+    log_floor: FloatArray
 
-    def units(self, rows: slice | IntArray) -> Float64Array:
+    def units(self, rows: slice | IntArray) -> FloatArray:
         """Rows of Φ at unit length."""
         return unit_rows(self.phi[rows], self.log_norms[rows])
 
-    def tolerance(self, rows: slice | IntArray) -> Float64Array:
+    def tolerance(self, rows: slice | IntArray) -> FloatArray:
         """Floors of the rows at unit length; one for zero rows."""
         log_norms = self.log_norms[rows]
         some = np.isfinite(log_norms)
@@ -101,26 +102,26 @@ class Rows(NamedTuple):
 class Outside(NamedTuple):
     """Unit rows (n, d) relative to a span: what sticks out has length zero where it is shorter than its floor."""
 
-    along: Float64Array  # (n, k)
-    residual: Float64Array  # (n, d)
-    length: Float64Array  # (n,)
-    floor: Float64Array  # (n,)
+    along: FloatArray  # (n, k)
+    residual: FloatArray  # (n, d)
+    length: FloatArray  # (n,)
+    floor: FloatArray  # (n,)
 
 
 class Triangle(NamedTuple):
     """The rows that extended a span, in the order taken (k,): RᵀQᵀ, with R (k, k), plus parts along the old one."""
 
-    R: Float64Array
+    R: FloatArray
     order: IntArray
 
 
 class Span(NamedTuple):
     """Orthonormal directions (d, k), and how far each may be off (k,)."""
 
-    basis: Float64Array
-    blur: Float64Array
+    basis: FloatArray
+    blur: FloatArray
 
-    def outside(self, units: Float64Array, tolerance: Float64Array) -> Outside:
+    def outside(self, units: FloatArray, tolerance: FloatArray) -> Outside:
         """What sticks out of the span. O(ndk)."""
         if len(self.blur) == 0:
             along, residual = np.empty((len(units), 0)), units
@@ -135,7 +136,7 @@ class Span(NamedTuple):
         floor = np.maximum(tolerance, uncertainty(along, self.blur))
         return Outside(along, residual, np.where(length < floor, 0.0, length), floor)
 
-    def extended(self, units: Float64Array, tolerance: Float64Array) -> tuple["Span", Triangle]:
+    def extended(self, units: FloatArray, tolerance: FloatArray) -> tuple["Span", Triangle]:
         """The span of these rows too, those that stick out furthest first. O(ndk + nd·min(n, d))."""
         along, residual, length, _ = self.outside(units, tolerance)
         new = np.flatnonzero(length)
@@ -154,13 +155,13 @@ class Span(NamedTuple):
 NOTHING = Span(np.empty((0, 0)), np.empty(0))
 
 
-def uncertainty(along: Float64Array, blur: Float64Array) -> Float64Array:
+def uncertainty(along: FloatArray, blur: FloatArray) -> FloatArray:
     """How far rows with these components along blurred directions may be off (n,); errors add up like noise."""
     return np.asarray(np.sqrt(ROUNDING**2 + np.square(along) @ np.square(blur)))
 
 
 @numba.njit(cache=True)
-def propagate(R: Float64Array, noise: Float64Array, tolerance: Float64Array) -> tuple[Float64Array, int]:
+def propagate(R: FloatArray, noise: FloatArray, tolerance: FloatArray) -> tuple[FloatArray, int]:
     """Blur of each direction of a triangular factor, and how many there are before a column that does not stick out.
 
     The columns of R (k, n) are rows with an uncertainty of their own, `noise`; direction j comes from column j.

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
+from ..types import AnyFloatArray, FloatArray, IntArray
 from .gram import GramRows
-from .sets import Float64Array, FloatArray, IntArray, row_blocks, underflow_is_zero
+from .sets import row_blocks, underflow_is_zero
 from .span import CANCELLED, Rows, log_row_norms, own_floor
 
 
@@ -17,7 +18,7 @@ class VolumeGains(NamedTuple):
     """log ν(S), and log ν(S ∪ m) − log ν(S∖m) for every m (M,)."""
 
     log_volume: float
-    gains: Float64Array
+    gains: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,9 +29,9 @@ class Volume:
     Rows of cosines are kept for items that were in a set before; they take at most half the bytes of Φ, or 8 MB.
     """
 
-    phi: FloatArray
+    phi: AnyFloatArray
     nugget: float = 0.0
-    log_norms: Float64Array = field(init=False, repr=False)
+    log_norms: FloatArray = field(init=False, repr=False)
     _source: Rows = field(init=False, repr=False)
     _cosines: GramRows = field(init=False, repr=False)
 
@@ -77,7 +78,7 @@ class Volume:
             return VolumeGains(self._log_volume(S, C), np.log(outside) + 2 * self.log_norms)
 
     @underflow_is_zero
-    def exchange_gains(self, S: IntArray) -> Float64Array:
+    def exchange_gains(self, S: IntArray) -> FloatArray:
         """Log ν(S∖j ∪ m) − log ν(S) for each member j and every m outside (|S|, M); S must be independent. O(M|S|²).
 
         Near the span of S∖j it has few digits: good enough to tell which exchange to try.
@@ -95,7 +96,7 @@ class Volume:
             return np.asarray(np.log(p * outside) + 2 * (self.log_norms - self.log_norms[S][:, None]))
 
     @underflow_is_zero
-    def units(self, items: IntArray) -> Float64Array:
+    def units(self, items: IntArray) -> FloatArray:
         """Rows of Φ at unit length (n, d)."""
         if self._of_unit_length:
             return np.asarray(self.phi[items], dtype=np.float64)
@@ -105,10 +106,10 @@ class Volume:
     def _of_unit_length(self) -> bool:
         return bool(np.abs(self.log_norms).max(initial=0.0) < 1e-14)
 
-    def _log_volume(self, S: IntArray, C: Float64Array) -> float:
+    def _log_volume(self, S: IntArray, C: FloatArray) -> float:
         return float(2 * self.log_norms[S].sum() + 2 * np.log(np.diag(C)).sum())
 
-    def _factor(self, S: IntArray, cosines: Float64Array) -> Float64Array | None:
+    def _factor(self, S: IntArray, cosines: FloatArray) -> FloatArray | None:
         """Lower triangle C with CCᵀ = cosines + nugget; None for dependent rows."""
         if self.nugget:
             return np.asarray(np.linalg.cholesky(cosines + self.nugget * np.eye(len(S))), dtype=np.float64)
@@ -120,7 +121,7 @@ class Volume:
         R = linalg.qr(self._source.units(S).T, mode="r")[0][: len(S)]
         return np.asarray(R.T * np.sign(np.diag(R)))
 
-    def _compute_cosines(self, items: IntArray) -> Float64Array:
+    def _compute_cosines(self, items: IntArray) -> FloatArray:
         """Cosines of some items with all items (n, M)."""
         units = self._source.units(items)
         found = np.empty((len(items), len(self.phi)))
@@ -128,7 +129,7 @@ class Volume:
             found[:, block] = units @ self._source.units(block).T
         return found
 
-    def _outside(self, items: IntArray, S: IntArray) -> Float64Array:
+    def _outside(self, items: IntArray, S: IntArray) -> FloatArray:
         """Squared parts outside the span of S, from the residuals themselves."""
         span, _ = self._source.span(S)
         return np.square(span.outside(self._source.units(items), self._source.tolerance(items)).length)

@@ -9,12 +9,12 @@ from scipy.special import logit
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from ..dpp.sets import IntArray
 from ..likelihoods import Logistic
 from ..screening import screen_classes
 from ..selection import Training
+from ..types import FloatArray, IntArray
 from .parameters import documented
-from .selector import DiverseSelector, FloatArray
+from .selector import DiverseSelector
 
 
 @documented

@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
-from ..dpp.sets import IntArray
 from ..likelihoods import Gaussian
 from ..screening import screen
 from ..selection import Training
+from ..types import FloatArray, IntArray
 from .parameters import documented
-from .selector import DiverseSelector, FloatArray
+from .selector import DiverseSelector
 
 
 @documented

@@ -15,7 +15,6 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, chec
 from ..candidates import Candidates, by_column, choose_candidates, group_of_columns, log_odds_of_columns
 from ..design import Design
 from ..dpp import SetDistribution
-from ..dpp.sets import IntArray
 from ..inference import ChainSettings, Fit, Sample, Settings, Target, fit, sample
 from ..inference.local_search import NOTHING
 from ..likelihoods import Grouped, SumLikelihood
@@ -27,12 +26,12 @@ from ..priors import bernoulli_prior, dpp_prior
 from ..selection import Selection, Training
 from ..similarity import SimilarityWarning
 from ..threads import one_blas_thread
+from ..types import FloatArray, IntArray
 from .parameters import check_parameters
 from .progress import ProgressLine
 from .side_information import RANK, similarity_features
 from .sizes import largest_size, number_to_select, prior_size
 
-FloatArray = NDArray[np.float64]
 FIRST_SIZE = 10.0  # expected size of the prior before it is learned
 
 

@@ -9,8 +9,8 @@ from scipy import sparse
 from .. import similarity
 from ..candidates import Candidates
 from ..similarity.factorise import item_names
+from ..types import FloatArray
 
-FloatArray = NDArray[np.float64]
 RANK = 300  # of the correlations: the eigendecomposition of every θ costs its cube
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..dpp.sets import IntArray
+from ..types import IntArray
 from .target import Target
 
 IMPROVEMENT = 1e-8

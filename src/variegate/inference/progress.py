@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from .target import Float64Array
+from ..types import FloatArray
 
 
 class ConvergenceWarning(UserWarning):
@@ -26,7 +26,7 @@ class Progress(NamedTuple):
     iteration: int
     elbo: float
     expected_size: float
-    theta: Float64Array | None = None  # (M,) where it stands; stage B and Algorithm 1 say it
+    theta: FloatArray | None = None  # (M,) where it stands; stage B and Algorithm 1 say it
     error: float | None = None  # largest Monte Carlo error of a probability so far; the chain says it
 
 

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..dpp import IndependentSets, LowRankDPP, SetDistribution, of_size
-from ..dpp.sets import IntArray, as_index_set, as_size
+from ..dpp.sets import as_index_set, as_size
 from ..dpp.volume import Volume, VolumeGains
 from ..likelihoods import ExchangeLikelihood, FlipLikelihood, GainsLikelihood, Likelihood
 from ..likelihoods.protocol import roughly
+from ..types import FloatArray, IntArray
 
-Float64Array = npt.NDArray[np.float64]
 Family = Literal["dpp", "bernoulli"]
 
 # Mean field gives two copies of a feature a positive joint probability, a DPP prior gives them none, and the
@@ -33,19 +33,19 @@ class Evaluation(NamedTuple):
     """
 
     log_evidence: float
-    gains: Float64Array  # (M,)
+    gains: FloatArray  # (M,)
     log_volume: float
-    volume_gains: Float64Array  # (M,)
+    volume_gains: FloatArray  # (M,)
 
 
 class Batch(NamedTuple):
     """Evaluations of n sets, stacked."""
 
     members: npt.NDArray[np.bool_]  # (n, M)
-    log_evidence: Float64Array  # (n,)
-    gains: Float64Array  # (n, M)
-    log_volume: Float64Array  # (n,)
-    volume_gains: Float64Array  # (n, M)
+    log_evidence: FloatArray  # (n,)
+    gains: FloatArray  # (n, M)
+    log_volume: FloatArray  # (n,)
+    volume_gains: FloatArray  # (n, M)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +168,7 @@ class Target:
         """Whether there are so few sets that most draws are of sets whose evaluation is remembered."""
         return self.n_features <= FEW_ENOUGH_TO_MEET_AGAIN
 
-    def distribution(self, theta: Float64Array) -> SetDistribution:
+    def distribution(self, theta: FloatArray) -> SetDistribution:
         """q_θ."""
         return (
             IndependentSets(theta) if self.phi is None or self.family == "bernoulli" else LowRankDPP(self.phi, theta)
@@ -205,7 +205,7 @@ class Target:
         own = np.diag(np.exp(self.volume.log_norms) * np.sqrt(self.volume.nugget))
         return LowRankDPP(np.hstack([self.prior.phi, own]), self.prior.theta)
 
-    def log_ratios(self, q: SetDistribution, sets: Sequence[IntArray]) -> Float64Array:
+    def log_ratios(self, q: SetDistribution, sets: Sequence[IntArray]) -> FloatArray:
         """Log p(y, S) − log q(S) of each set (n,): their mean over draws from q is the ELBO."""
         h = np.array([self.log_weight(S) - q.theta[S].sum() for S in sets])
         return np.asarray(h + self.log_normalizer(q) - self.prior_log_normalizer)
@@ -257,7 +257,7 @@ class Target:
             _forget(self._evidence, EVIDENCES)
         return self._evidence[key]
 
-    def log_odds(self, batch: Batch) -> Float64Array:
+    def log_odds(self, batch: Batch) -> FloatArray:
         """Log-odds of every feature under the target given the rest of each set (n, M)."""
         found = batch.gains + self.prior.theta
         return found + batch.volume_gains if self.prior_has_volume else found
@@ -270,7 +270,7 @@ class Target:
         self._remember(found)
         return Batch(membership(sets, self.n_features), *(np.array(part) for part in zip(*here, strict=True)))
 
-    def exchanges(self, S: IntArray, *, quick: bool = True) -> Float64Array:
+    def exchanges(self, S: IntArray, *, quick: bool = True) -> FloatArray:
         """Log p(y, S∖j ∪ m) for each member j and every m outside S (|S|, M), as the gains say.
 
         One factor of S does for all where the likelihood knows how, else the flip gains of every S∖j. Where gains are

@@ -1,5 +1,6 @@
 """p(y | γ): what a set of features is worth, coefficients integrated out."""
 
+from ..types import FloatArray, IntArray
 from .combined import SumLikelihood
 from .custom import CustomLikelihood
 from .gaussian import Gaussian
@@ -12,9 +13,7 @@ from .protocol import (
     ExpandedLikelihood,
     FlipGains,
     FlipLikelihood,
-    FloatArray,
     GainsLikelihood,
-    IntArray,
     Likelihood,
     Predictive,
     PredictiveLikelihood,

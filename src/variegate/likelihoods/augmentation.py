@@ -14,8 +14,8 @@ import numpy as np
 from polyagamma import random_polyagamma  # type: ignore[import-untyped]
 from scipy.special import expit, log_expit, log_ndtr, ndtri_exp
 
+from ..types import FloatArray, IntArray
 from .flips import factorise
-from .protocol import FloatArray, IntArray
 
 
 class Auxiliary(NamedTuple):

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .protocol import FloatArray
+from ..types import FloatArray
 
 
 def table(X: Any, name: str = "X", n_columns: int | None = None) -> Any:

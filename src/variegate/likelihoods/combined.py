@@ -6,13 +6,12 @@ from typing import Any, NamedTuple, Self, cast
 import numpy as np
 from joblib import Parallel, delayed
 
+from ..types import FloatArray, IntArray
 from .protocol import (
     AugmentedLikelihood,
     ExpandedLikelihood,
     FlipGains,
     FlipLikelihood,
-    FloatArray,
-    IntArray,
     Predictor,
     QuadraticForm,
     roughly,

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ..types import FloatArray, IntArray
 from . import checks
-from .protocol import FlipGains, FloatArray, IntArray
+from .protocol import FlipGains
 
 
 class CustomLikelihood:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import blas
 
+from ..types import FloatArray
 from .flips import Factor, factorise
-from .protocol import FloatArray
 from .skew import correction, skewnesses
 from .tilted import propose
 

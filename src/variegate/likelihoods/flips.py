@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from .protocol import FloatArray
+from ..types import FloatArray
 
 
 class Factor(NamedTuple):

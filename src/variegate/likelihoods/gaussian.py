@@ -8,10 +8,11 @@ import numpy as np
 from scipy import special
 
 from ..dpp.gram import GramRows
+from ..types import FloatArray, IntArray
 from . import checks
 from .flips import Factor, additions, exchanges, factorise, removals
 from .projection import Projected
-from .protocol import Coefficients, FlipGains, FloatArray, IntArray, Predictive, QuadraticForm
+from .protocol import Coefficients, FlipGains, Predictive, QuadraticForm
 
 CACHE_BYTES = 6 << 20  # the Gram cache may always have this much, or a quarter of the bytes of X if that is more
 

@@ -6,7 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from .protocol import Coefficients, FlipGains, FloatArray, IntArray, Predictive, Predictor, QuadraticForm, roughly
+from ..types import FloatArray, IntArray
+from .protocol import Coefficients, FlipGains, Predictive, Predictor, QuadraticForm, roughly
 
 
 class Grouped:

@@ -8,10 +8,11 @@ import numpy as np
 
 from ..design import Design, RoughDesign
 from ..dpp.gram import GramRows
+from ..types import FloatArray, IntArray
 from . import augmentation, checks, ep
 from .flips import Factor, additions, exchanges, factorise, removals
 from .projection import covariate_design
-from .protocol import Coefficients, FlipGains, FloatArray, IntArray, Predictive, QuadraticForm
+from .protocol import Coefficients, FlipGains, Predictive, QuadraticForm
 from .recent import RecentSites
 from .tilted import log_averages
 

@@ -7,8 +7,8 @@ import numpy as np
 from scipy import linalg
 
 from ..design import CONSTANT, Design
+from ..types import FloatArray, IntArray
 from .flips import Factor
-from .protocol import FloatArray, IntArray
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from ..types import FloatArray, IntArray
 
 
 class Coefficients(NamedTuple):

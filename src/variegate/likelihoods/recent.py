@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .protocol import FloatArray, IntArray
+from ..types import FloatArray, IntArray
 
 CAPACITY = 64
 

@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 
 from ..dpp.sets import row_blocks
-from .protocol import FloatArray
+from ..types import FloatArray
 from .tilted import MAX_NODES, STEP, log_link, mode
 
 REACH = 5.0  # four digits are plenty in a correction of a few hundredths

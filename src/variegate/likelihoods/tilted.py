@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numba import njit
 
-from .protocol import FloatArray
+from ..types import FloatArray
 
 # The trapezoidal rule converges exponentially: its error is exp(−2π²(sd/h)²) from the Gaussian, exp(−2π²/h)
 # from the poles of σ at ±iπ, below 1e-9 at this step. log t is concave, so the tilted density falls at least

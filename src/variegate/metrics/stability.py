@@ -9,8 +9,7 @@ from scipy import stats
 
 from ..dpp.sets import as_index_set
 from ..posterior import jaccard_distance
-
-FloatArray = npt.NDArray[np.float64]
+from ..types import FloatArray
 
 
 def stability(sets: Sequence[npt.ArrayLike], n_features: int) -> float:

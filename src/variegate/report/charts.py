@@ -4,12 +4,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..selection import Selection
+from ..types import FloatArray
 from .content import Metric, Row
-
-FloatArray = NDArray[np.float64]
 
 
 class Interval(NamedTuple):

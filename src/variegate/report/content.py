@@ -8,14 +8,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..dpp.sets import IntArray
 from ..estimators.side_information import similarity_features
 from ..inference import ConvergenceWarning, Sample
 from ..inference.local_search import best_exchanges
 from ..posterior import Posterior
 from ..selection import Selection
-
-FloatArray = NDArray[np.float64]
+from ..types import FloatArray, IntArray
 
 RUNNERS_UP = 8  # features after the chosen ones
 ROWS = 200  # of the table of chosen features

@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from ..dpp import LowRankDPP
-from ..dpp.sets import IntArray, row_blocks
+from ..dpp.sets import row_blocks
 from ..dpp.span import log_row_norms, unit_rows
-
-FloatArray = NDArray[np.float64]
+from ..types import FloatArray, IntArray
 
 KEPT = 4000  # candidates in the page
 ROOM = 2_000_000  # numbers in the factor; three bytes each

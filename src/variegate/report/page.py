@@ -11,21 +11,19 @@ import numpy as np
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
-from numpy.typing import NDArray
 
 from .. import __version__
 from ..diagnostics import Bound, Diagnostics
 from ..dpp import LowRankDPP
-from ..dpp.sets import IntArray
 from ..inference import Sample
 from ..posterior import Posterior
 from ..selection import Selection
 from ..tables import Findings
+from ..types import FloatArray, IntArray
 from . import charts, content, names, trust
 from .kernel import as_text, embedded_kernel, kept_candidates
 from .similarity_map import similarity_map
 
-FloatArray = NDArray[np.float64]
 SCRIPTS = ("kernel.js", "explorer.js")
 OURS = "variegate"
 SAME = 0.005  # probabilities of q and of the posterior that differ by less are the same to a reader

@@ -8,11 +8,9 @@ the same model gives the same map.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..dpp.sets import IntArray
+from ..types import FloatArray, IntArray
 
-FloatArray = NDArray[np.float64]
 Box = tuple[float, float, float, float]
 
 NODES = 90

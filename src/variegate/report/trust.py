@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..diagnostics import HARDLY_ANY, OVERLOOKED, RELIABLE, Bound, Diagnostics
-from ..dpp.sets import IntArray
 from ..selection import Selection
+from ..types import IntArray
 
 RARE = 0.2  # share of a class below which classes are unbalanced
 FEW = 10  # rows of a class

@@ -6,7 +6,7 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
-from ...dpp.sets import Float64Array, IntArray
+from ...types import FloatArray, IntArray
 from .errors import Averages
 from .evidence import log_evidences
 from .model import Model, Position
@@ -62,7 +62,7 @@ def enumerate_sets(model: Model) -> Chains:
     )
 
 
-def _sets(model: Model, features: IntArray) -> tuple[npt.NDArray[np.bool_], Float64Array]:
+def _sets(model: Model, features: IntArray) -> tuple[npt.NDArray[np.bool_], FloatArray]:
     """All sets that meet the conditions, as rows over `features` (n, k), and their log prior up to a constant (n,)."""
     target, free = model.target, np.flatnonzero(model.free[features])
     fixed = np.isin(features, model.included)
@@ -78,7 +78,7 @@ def _sets(model: Model, features: IntArray) -> tuple[npt.NDArray[np.bool_], Floa
     return inside[possible], log_prior[possible]
 
 
-def _systematic(pairs: Float64Array) -> tuple[IntArray, IntArray]:
+def _systematic(pairs: FloatArray) -> tuple[IntArray, IntArray]:
     """Positions of pairs, each as often as its probability says, give or take one.
 
     In the order of the pairs, so that every n-th of them is such a selection, too.

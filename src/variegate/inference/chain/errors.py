@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...dpp.sets import Float64Array
+from ...types import FloatArray
 
 MOST = 8  # batches of a chain; when there are twice as many, neighbours are merged
 LEVELS = 3  # batches as they are, of two and of four: the largest variance counts, where chains have a long memory
@@ -16,9 +16,9 @@ TELLING = 10.0
 class Averages(NamedTuple):
     """Inclusion probabilities and what is known of their errors; arrays (M,)."""
 
-    inclusion: Float64Array
-    error: Float64Array
-    disagreement: Float64Array  # variance between chains over the one expected: about 1
+    inclusion: FloatArray
+    error: FloatArray
+    disagreement: FloatArray  # variance between chains over the one expected: about 1
 
 
 class Batches:
@@ -29,7 +29,7 @@ class Batches:
         self.weight = np.zeros((n_chains, 2 * MOST, n_features))
         self.used, self.length, self.laps = 0, 1, 0
 
-    def add(self, inclusion: Float64Array, weight: Float64Array) -> None:
+    def add(self, inclusion: FloatArray, weight: FloatArray) -> None:
         """Add a lap of every chain, arrays (chains, M)."""
         if self.laps % self.length == 0:
             if self.used == 2 * MOST:
@@ -63,7 +63,7 @@ class Batches:
         return Averages(p, np.sqrt(np.where(disagreement > TELLING, long, short)), disagreement)
 
 
-def _levels(parts: Float64Array) -> list[Float64Array]:
+def _levels(parts: FloatArray) -> list[FloatArray]:
     """Batches (chains, B, M), and the same merged by twos and by fours, while each chain has two of them."""
     found = [parts]
     while len(found) < LEVELS and found[-1].shape[1] >= 4:
@@ -76,7 +76,7 @@ def _levels(parts: Float64Array) -> list[Float64Array]:
     return found
 
 
-def _variance(parts: Float64Array) -> Float64Array:
+def _variance(parts: FloatArray) -> FloatArray:
     """Variance of the sum of n independent parts (n, M)."""
     n = len(parts)
     return np.asarray(np.square(parts).sum(axis=0) * n / max(n - 1, 1))

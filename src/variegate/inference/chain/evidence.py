@@ -4,7 +4,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from ...dpp.sets import Float64Array
+from ...types import FloatArray
 from .odds import block_gain
 from .problem import Grid, Problem, State, part
 from .system import DIAGONAL, INFORMATION, L, U
@@ -35,7 +35,7 @@ def log_evidence(p: Problem, s: State, c: float) -> float:
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def log_evidences(p: Problem, s: State, inside: npt.NDArray[np.bool_], log_c: Float64Array) -> Float64Array:
+def log_evidences(p: Problem, s: State, inside: npt.NDArray[np.bool_], log_c: FloatArray) -> FloatArray:
     """Log evidences (n, J) of sets, given as rows of `inside` (n, M), with each slab precision."""
     found = np.empty((len(inside), len(log_c)))
     for i in range(len(inside)):
@@ -70,7 +70,7 @@ def draw_size(size: int, grid: Grid, j: int, rng: np.random.Generator) -> int:
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def pick_log(weights: Float64Array, rng: np.random.Generator) -> int:
+def pick_log(weights: FloatArray, rng: np.random.Generator) -> int:
     """A position drawn by log weights, which are overwritten."""
     most, total = -np.inf, 0.0
     for i in range(len(weights)):
@@ -82,7 +82,7 @@ def pick_log(weights: Float64Array, rng: np.random.Generator) -> int:
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def pick(weights: Float64Array, aim: float) -> int:
+def pick(weights: FloatArray, aim: float) -> int:
     """The first position at which the running sum exceeds `aim`."""
     total, last = 0.0, -1
     for m in range(len(weights)):

@@ -14,7 +14,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from ...dpp.sets import Float64Array
+from ...types import FloatArray
 from .evidence import draw_size, draw_slab, pick
 from .odds import fill_log_odds
 from .problem import DEPENDENT, Grid, Problem, State, add, rebuild, remove
@@ -26,7 +26,7 @@ LARGEST = 300.0  # log-odds beyond which a feature stays where it is: e^300 leav
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def simulate(
     p: Problem, s: State, grid: Grid, at: tuple[int, int], plan: tuple[float, float, int, bool],
-    inclusion: Float64Array, visits: Float64Array, rng: np.random.Generator,
+    inclusion: FloatArray, visits: FloatArray, rng: np.random.Generator,
 ) -> tuple[int, int, int, float]:  # fmt: skip
     """Rounds of the process and of new hyperparameters. `plan`: η, time of a round, rounds, whether the size is fixed.
 
@@ -51,7 +51,7 @@ def simulate(
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def run(
     p: Problem, s: State, grid: Grid, at: tuple[int, int], eta: float, time: float, fixed: bool,
-    inclusion: Float64Array, rng: np.random.Generator,
+    inclusion: FloatArray, rng: np.random.Generator,
 ) -> tuple[int, float]:  # fmt: skip
     """Run for `time`, adding to `inclusion` (n,); returns the number of steps and the weight of what was added.
 
@@ -100,7 +100,7 @@ def rates(movable: npt.NDArray[np.bool_], s: State, eta: float) -> float:
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def accumulate(s: State, weight: float, inclusion: Float64Array) -> None:
+def accumulate(s: State, weight: float, inclusion: FloatArray) -> None:
     """Add weight · p_m."""
     for m in range(len(inclusion)):
         inclusion[m] += weight * (s.odds[m] / (1.0 + s.odds[m]))
@@ -145,7 +145,7 @@ def chances(movable: npt.NDArray[np.bool_], s: State, out: int) -> float:
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def accumulate_exchange(s: State, weight: float, total: float, inclusion: Float64Array) -> None:
+def accumulate_exchange(s: State, weight: float, total: float, inclusion: FloatArray) -> None:
     """Add the probability to be in after an exchange."""
     for m in range(len(inclusion)):
         inclusion[m] += weight * (1.0 if s.place[m] >= 0 else s.odds[m] / total)

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple, Self, cast
 import numpy as np
 import numpy.typing as npt
 
-from ...dpp.sets import Float64Array, IntArray
 from ...likelihoods import AugmentedLikelihood, ExpandedLikelihood, QuadraticLikelihood
 from ...likelihoods.protocol import Predictor
+from ...types import FloatArray, IntArray
 from ..target import Target
 from .evidence import draw_size, log_evidence, pick_log
 from .kernel import simulate
@@ -40,9 +40,9 @@ class Stretch(NamedTuple):
     """What a stretch of the chain adds to the averages."""
 
     features: IntArray  # (n,) that were in scope
-    inclusion: Float64Array  # (n,) probabilities to be in, summed
+    inclusion: FloatArray  # (n,) probabilities to be in, summed
     weight: float  # of these sums: `inclusion` over this are probabilities
-    visits: Float64Array  # (I, J) rounds at each pair of hyperparameters
+    visits: FloatArray  # (I, J) rounds at each pair of hyperparameters
     steps: int
 
 
@@ -54,7 +54,7 @@ class Model:
     grid: Grid
     included: IntArray = field(default_factory=lambda: NOTHING)
     excluded: IntArray = field(default_factory=lambda: NOTHING)
-    shared: tuple[Float64Array, npt.NDArray[np.bool_]] | None = None
+    shared: tuple[FloatArray, npt.NDArray[np.bool_]] | None = None
 
     @property
     def likelihood(self) -> QuadraticLikelihood:
@@ -109,7 +109,7 @@ class Model:
         return free
 
     @cached_property
-    def tilt(self) -> Float64Array:
+    def tilt(self) -> FloatArray:
         """Log-odds of the prior (M,) without ν between features; −inf for those that it never lets in."""
         theta = self.target.prior.theta
         return theta + 2 * self.target.volume.log_norms if self.target.prior_has_volume else theta
@@ -151,7 +151,7 @@ class Model:
         others = np.setdiff1d(np.flatnonzero(self.free), first)
         return self.independent(np.concatenate([first, rng.permutation(others)]), self.target.size)
 
-    def local(self, S: IntArray, inside: npt.NDArray[np.bool_], scope: Float64Array | None = None) -> "Local":
+    def local(self, S: IntArray, inside: npt.NDArray[np.bool_], scope: FloatArray | None = None) -> "Local":
         """The features `inside` (M,) the scope, drawn with the probabilities `scope` (M,), among them those of S."""
         movable = inside & self.free
         here = movable | _mask(S, len(movable)) if self.shared is None else np.ones(len(movable), dtype=bool)
@@ -275,13 +275,13 @@ class Local(NamedTuple):
     features: IntArray  # (n,) sorted
     movable: npt.NDArray[np.bool_]  # (n,)
     first: IntArray  # (n + 1,) first columns
-    columns: Float64Array  # Z (C, N)
-    units: Float64Array  # (n, d), or (n, 0) where the prior has no ν
-    tilt: Float64Array  # (n,)
-    gram: Float64Array
+    columns: FloatArray  # Z (C, N)
+    units: FloatArray  # (n, d), or (n, 0) where the prior has no ν
+    tilt: FloatArray  # (n,)
+    gram: FloatArray
     known: npt.NDArray[np.bool_]
-    vectors: Float64Array
-    tables: Float64Array
+    vectors: FloatArray
+    tables: FloatArray
 
     def state(self, S: IntArray) -> State:
         """The set S as the kernel knows it."""
@@ -308,7 +308,7 @@ def _accepted(old: Position, new: Position, excess: float, gain: float, rng: np.
     return new._replace(excess=excess) if np.log(rng.random()) < rise else old
 
 
-def _stacked(fixed: list[Float64Array]) -> Float64Array:
+def _stacked(fixed: list[FloatArray]) -> FloatArray:
     """Arrays (p_k, C) as one (K, p, C), rows of zeros where a part has fewer."""
     out = np.zeros((len(fixed), max(map(len, fixed)), fixed[0].shape[1]))
     for row, part in zip(out, fixed, strict=True):

@@ -3,7 +3,7 @@
 import numba
 import numpy as np
 
-from ...dpp.sets import Float64Array
+from ...types import FloatArray
 from .problem import DEPENDENT, Problem, State, part
 from .system import FAST, D, R, System, U, W, Y, explained, member
 
@@ -44,7 +44,7 @@ def fill_log_odds(p: Problem, s: State, c: float, log_kappa: float, columns: int
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def outside_odds(d: Float64Array, r: Float64Array, a: float, rate: float, floor: float, c: float, s: State) -> None:
+def outside_odds(d: FloatArray, r: FloatArray, a: float, rate: float, floor: float, c: float, s: State) -> None:
     """Add the gains of all columns as if none was a member; features are columns here.
 
     √(c/d) goes into `odds`: a square root costs less than a logarithm.
@@ -119,7 +119,7 @@ def gain(a: float, rate: float, floor: float, log_c: float, log_det: float, x: f
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def block_gain(D: Float64Array, e: Float64Array, g: int) -> tuple[float, float]:
+def block_gain(D: FloatArray, e: FloatArray, g: int) -> tuple[float, float]:
     """log|D| and eᵀD⁻¹e of the first g rows; both arguments are overwritten."""
     log_det = total = 0.0
     for i in range(g):

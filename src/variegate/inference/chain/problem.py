@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from ...dpp.sets import Float64Array, IntArray
+from ...types import FloatArray, IntArray
 from .system import System, append, clear, delete, learn_row
 
 DEPENDENT = 1e-12  # a feature whose squared part outside the span of the others is smaller is a copy of them
@@ -19,18 +19,18 @@ class Problem(NamedTuple):
     columns of the features.
     """
 
-    gram: Float64Array  # (K or K + 1, C, C), `known` rows; where the prior has ν its cosines are the last system
+    gram: FloatArray  # (K or K + 1, C, C), `known` rows; where the prior has ν its cosines are the last system
     known: npt.NDArray[np.bool_]  # (K or K + 1, C)
-    vectors: Float64Array  # (K or K + 1, 5, C)
-    tables: Float64Array  # (K or K + 1, 3, C, C)
+    vectors: FloatArray  # (K or K + 1, 5, C)
+    tables: FloatArray  # (K or K + 1, 3, C, C)
     members: IntArray  # (K or K + 1, C)
-    columns: Float64Array  # Z (C, N)
-    units: Float64Array  # (n, d) rows of Φ at unit length, or (n, 0)
-    precision: Float64Array  # (K, N)
-    fixed: Float64Array  # (K, p, C)
+    columns: FloatArray  # Z (C, N)
+    units: FloatArray  # (n, d) rows of Φ at unit length, or (n, 0)
+    precision: FloatArray  # (K, N)
+    fixed: FloatArray  # (K, p, C)
     first: IntArray  # (n + 1,) features' first columns
-    tilt: Float64Array  # (n,) log-odds of the prior without ν and without the constant of its size
-    noise: Float64Array  # (K, 3) shape, rate, floor; shape = 0 where the noise is known
+    tilt: FloatArray  # (n,) log-odds of the prior without ν and without the constant of its size
+    noise: FloatArray  # (K, 3) shape, rate, floor; shape = 0 where the noise is known
     movable: npt.NDArray[np.bool_]  # (n,) the others stay in or out
     nugget: float
 
@@ -38,10 +38,10 @@ class Problem(NamedTuple):
 class Grid(NamedTuple):
     """Hyperparameters that are averaged over: I prior sizes and J slab precisions, one of each where it is given."""
 
-    log_kappa: Float64Array  # (I,) constants added to the prior's log-odds
-    log_normalizer: Float64Array  # (I,) of the prior with each
-    log_c: Float64Array  # (J,) evenly spaced
-    log_prior: Float64Array  # (I, J)
+    log_kappa: FloatArray  # (I,) constants added to the prior's log-odds
+    log_normalizer: FloatArray  # (I,) of the prior with each
+    log_c: FloatArray  # (J,) evenly spaced
+    log_prior: FloatArray  # (I, J)
 
 
 class State(NamedTuple):
@@ -50,8 +50,8 @@ class State(NamedTuple):
     order: IntArray  # (n,) the first size[0] entries are the members
     place: IntArray  # (n,) position in `order`, −1 outside
     size: IntArray  # (1,)
-    log_odds: Float64Array  # (n,)
-    odds: Float64Array  # (n,)
+    log_odds: FloatArray  # (n,)
+    odds: FloatArray  # (n,)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...dpp.sets import Float64Array, IntArray
 from ...threads import allowed
+from ...types import FloatArray, IntArray
 from .errors import Averages, Batches
 from .model import Local, Model, Pace, Position
 from .scope import draw_scope, scope_probabilities, survey
@@ -46,7 +46,7 @@ class Chains(NamedTuple):
     averages: Averages
     sets: list[IntArray]
     at: IntArray  # (n, 2) hyperparameters of each set, as positions on the grid
-    visits: Float64Array  # (I, J) share of the rounds at each pair of hyperparameters
+    visits: FloatArray  # (I, J) share of the rounds at each pair of hyperparameters
     laps: int
     steps: int
     converged: bool
@@ -62,7 +62,7 @@ class Runner:
     rng: np.random.Generator
     same_scope: int  # stretches
     local: Local | None = None
-    score: Float64Array = field(default_factory=lambda: np.empty(0))
+    score: FloatArray = field(default_factory=lambda: np.empty(0))
 
     def __post_init__(self) -> None:
         self.reset()
@@ -75,7 +75,7 @@ class Runner:
         self.sets: list[tuple[IntArray, tuple[int, int]]] = []
         self.steps = 0
 
-    def run(self, scope: Float64Array | None, pace: Pace, stretches: int, stop: threading.Event) -> None:
+    def run(self, scope: FloatArray | None, pace: Pace, stretches: int, stop: threading.Event) -> None:
         """A lap. `scope` holds the probabilities (M,) to be in scope, None where all features are."""
         self.reset()
         for t in range(stretches):
@@ -93,7 +93,7 @@ class Runner:
             self.local = None  # its workspace is large, and the next lap has another scope
             self._survey(pace.time * pace.rounds)
 
-    def _look_around(self, scope: Float64Array | None, t: int) -> None:
+    def _look_around(self, scope: FloatArray | None, t: int) -> None:
         if scope is None and self.local is None:
             self.local = self.model.local(self.position.S, np.ones(len(self.inclusion), dtype=bool))
         elif scope is not None and t % self.same_scope == 0:
@@ -160,7 +160,7 @@ def run_chains(
     )
 
 
-def _burn_in(runners: list[Runner], n: int, pace: Pace, stretches: int) -> tuple[Float64Array | None, Pace]:
+def _burn_in(runners: list[Runner], n: int, pace: Pace, stretches: int) -> tuple[FloatArray | None, Pace]:
     """Laps that do not count; from them the time of a round and the features in scope."""
     M = runners[0].model.target.n_features
     scores = [survey(r.model, r.position).score for r in runners] if n < M else []
@@ -186,7 +186,7 @@ def _expand(runners: list[Runner]) -> None:
         r.position, r.local = r.position._replace(auxiliary=auxiliary, excess=None), None
 
 
-def _lap(runners: list[Runner], scope: Float64Array | None, pace: Pace, stretches: int) -> None:
+def _lap(runners: list[Runner], scope: FloatArray | None, pace: Pace, stretches: int) -> None:
     stop = threading.Event()
     threads = min(allowed(), len(runners))
     if threads == 1:

@@ -11,8 +11,9 @@ from threadpoolctl import threadpool_limits
 
 from ...dpp import SetDistribution
 from ...dpp.matching import with_inclusion_prob
-from ...dpp.sets import Float64Array, IntArray, as_count, as_index_set
+from ...dpp.sets import as_count, as_index_set
 from ...likelihoods import AugmentedLikelihood, ExpandedLikelihood, QuadraticLikelihood
+from ...types import FloatArray, IntArray
 from ..progress import Callback, ConvergenceWarning, Progress
 from ..target import Target
 from .enumeration import can_enumerate, enumerate_sets
@@ -57,9 +58,9 @@ class Hyperparameters(NamedTuple):
     2.0
     """
 
-    expected_sizes: Float64Array  # (I,)
-    slab_precisions: Float64Array  # (J,)
-    probability: Float64Array  # (I, J)
+    expected_sizes: FloatArray  # (I,)
+    slab_precisions: FloatArray  # (J,)
+    probability: FloatArray  # (I, J)
 
     def expected_size_quantile(self, u: float) -> float:
         """Quantile of the prior's expected size."""
@@ -70,7 +71,7 @@ class Hyperparameters(NamedTuple):
         return float(self.slab_precisions[_quantile(self.probability.sum(axis=0), u)])
 
 
-def _quantile(probability: Float64Array, u: float) -> int:
+def _quantile(probability: FloatArray, u: float) -> int:
     return int(np.searchsorted(np.cumsum(probability), u * probability.sum()))
 
 
@@ -92,12 +93,12 @@ class Sample:
 
     target: Target = field(repr=False)
     settings: ChainSettings
-    inclusion: Float64Array  # (M,)
-    inclusion_errors: Float64Array  # (M,) Monte Carlo standard errors
-    disagreement: Float64Array  # (M,) variance between chains over the one expected within: about 1
+    inclusion: FloatArray  # (M,)
+    inclusion_errors: FloatArray  # (M,) Monte Carlo standard errors
+    disagreement: FloatArray  # (M,) variance between chains over the one expected within: about 1
     sets: list[IntArray] = field(repr=False)
-    weights: Float64Array = field(repr=False)  # (n,) summing to one
-    slab_precisions: Float64Array = field(repr=False)  # (n,)
+    weights: FloatArray = field(repr=False)  # (n,) summing to one
+    slab_precisions: FloatArray = field(repr=False)  # (n,)
     hyperparameters: Hyperparameters = field(repr=False)
     n_iter: int  # laps
     n_steps: int

@@ -17,16 +17,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from ...dpp.sets import Float64Array, IntArray
 from ...likelihoods.flips import Factor, Flips, additions, exchanges, factorise, removals
 from ...likelihoods.protocol import QuadraticForm
+from ...types import FloatArray, IntArray
 from .model import Model, Position
 
 TURNS = 0.5  # share of the scope for features that take turns
 BLOCK = 4096  # columns that a survey looks at together
 
 
-def draw_scope(S: IntArray, scope: Float64Array, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+def draw_scope(S: IntArray, scope: FloatArray, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
     """Features (M,) in scope given the set S, by the probabilities s (M,)."""
     inside = rng.random(len(scope)) < scope
     inside[S] = True
@@ -37,11 +37,11 @@ class Survey(NamedTuple):
     """All features at one set; arrays (M,)."""
 
     # to be in, given the others, or after an exchange where the size is fixed; NaN for features of several columns
-    probability: Float64Array
-    score: Float64Array  # the same, or the probability to take the place of a member if that is higher
+    probability: FloatArray
+    score: FloatArray  # the same, or the probability to take the place of a member if that is higher
 
 
-def scope_probabilities(score: Float64Array, n: int) -> Float64Array:
+def scope_probabilities(score: FloatArray, n: int) -> FloatArray:
     """Probabilities (M,) to be in scope, about n in all: min(1, score/τ + a share of the turns)."""
     M = len(score)
     if n >= M:
@@ -98,7 +98,7 @@ def survey(model: Model, position: Position) -> Survey:
     return Survey(probability, np.maximum.reduceat(score, first))
 
 
-def _after_exchange(model: Model, S: IntArray, log_ratio: Float64Array) -> Float64Array:
+def _after_exchange(model: Model, S: IntArray, log_ratio: FloatArray) -> FloatArray:
     """Probability (M,) to be in after a random member of S is exchanged.
 
     `log_ratio` (|S|, M): log-odds of each exchange against none, without ν between features; −inf for members.
@@ -119,7 +119,7 @@ def _after_exchange(model: Model, S: IntArray, log_ratio: Float64Array) -> Float
     return np.minimum(found, 1.0)
 
 
-def _gains(form: QuadraticForm, factor: Factor, flips: Flips) -> Float64Array:
+def _gains(form: QuadraticForm, factor: Factor, flips: Flips) -> FloatArray:
     """Changes of the log evidence, without the slab's own term."""
     if form.shape == 0.0:
         return np.asarray(0.5 * (flips.explained - flips.log_det))

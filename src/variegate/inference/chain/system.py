@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from ...dpp.sets import Float64Array, IntArray
+from ...types import FloatArray, IntArray
 
 FAST = {"reassoc", "contract", "nsz"}
 DIAGONAL, INFORMATION, D, R, U = range(5)  # rows of `vectors`
@@ -26,9 +26,9 @@ W, L, Y = range(3)  # of `tables`
 class System(NamedTuple):
     """A system over C columns; of W, L, Y, u and `members` the first k rows are in use."""
 
-    gram: Float64Array  # (C, C) rows of members are known
-    vectors: Float64Array  # (5, C): diag G, b, d, r, u
-    tables: Float64Array  # (3, C, C): W, L, Y
+    gram: FloatArray  # (C, C) rows of members are known
+    vectors: FloatArray  # (5, C): diag G, b, d, r, u
+    tables: FloatArray  # (3, C, C): W, L, Y
     members: IntArray  # (C,) columns in order
 
 
@@ -75,7 +75,7 @@ def append(s: System, k: int, j: int, least: float) -> None:
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def rotate(a: Float64Array, b: Float64Array, n: int, cosine: float, sine: float) -> None:
+def rotate(a: FloatArray, b: FloatArray, n: int, cosine: float, sine: float) -> None:
     """Rotate the first n entries of two rows."""
     for m in range(n):
         x, y = a[m], b[m]
@@ -136,7 +136,7 @@ def member(s: System, k: int, p: int) -> tuple[float, float]:
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def learn_row(row: Float64Array, j: int, columns: Float64Array, precision: Float64Array, fixed: Float64Array) -> None:
+def learn_row(row: FloatArray, j: int, columns: FloatArray, precision: FloatArray, fixed: FloatArray) -> None:
     """Row j of G = Z diag(precision) Zᵀ − fixedᵀ fixed, for columns Z (C, N) and fixed (p, C)."""
     scaled = np.empty(len(precision))
     for n in range(len(scaled)):

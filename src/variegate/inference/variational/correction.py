@@ -12,8 +12,8 @@ from typing import Self
 
 import numpy as np
 
-from ...dpp.sets import IntArray
-from ..target import Batch, Float64Array, Target
+from ...types import FloatArray, IntArray
+from ..target import Batch, Target
 from . import tuning
 
 
@@ -21,8 +21,8 @@ from . import tuning
 class GainCorrection:
     """Running averages of the errors, updated in place."""
 
-    total: Float64Array
-    count: Float64Array = field(init=False)
+    total: FloatArray
+    count: FloatArray = field(init=False)
 
     def __post_init__(self) -> None:
         self.count = np.zeros_like(self.total)
@@ -35,12 +35,12 @@ class GainCorrection:
         return cls(np.zeros(target.n_features))
 
     @property
-    def error(self) -> Float64Array:
+    def error(self) -> FloatArray:
         """What to add to the gains (M,); half an observation of no error keeps a single pair from deciding."""
         return np.asarray(self.total / (self.count + 0.5))
 
     def learn(
-        self, target: Target, sets: Sequence[IntArray], batch: Batch, w: Float64Array, rng: np.random.Generator
+        self, target: Target, sets: Sequence[IntArray], batch: Batch, w: FloatArray, rng: np.random.Generator
     ) -> None:
         """Compare some gains of this batch with exact ones, pairs (set, feature) drawn in proportion to w (n, M)."""
         self.total *= tuning.MEMORY

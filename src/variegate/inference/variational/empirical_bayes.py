@@ -6,8 +6,8 @@ from functools import cache
 import numpy as np
 
 from ...dpp import LowRankDPP
-from ...dpp.sets import IntArray
 from ...likelihoods import FlipLikelihood
+from ...types import IntArray
 from ..target import Target
 from . import tuning
 

@@ -9,10 +9,10 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from ...dpp import SetDistribution
-from ...dpp.sets import IntArray
+from ...types import FloatArray, IntArray
 from ..local_search import NOTHING
 from ..progress import Callback, ConvergenceWarning
-from ..target import Float64Array, Target
+from ..target import Target
 from . import tuning
 from .empirical_bayes import learn_size, learn_slab_precision
 from .fixed_form import Covariance, fixed_form
@@ -72,7 +72,7 @@ def fit(
     rng: np.random.Generator | int | None,
     settings: Settings | None = None,
     *,
-    start: Float64Array | None = None,
+    start: FloatArray | None = None,
     callback: Callback | None = None,
 ) -> Fit:
     """Fit q to the target by maximising the ELBO; `rng` is a generator or a seed.
@@ -135,7 +135,7 @@ class _Search:
         """What there is if nothing more comes."""
         return self.current if self.best is None else self.best
 
-    def run(self, start: Float64Array | None) -> None:
+    def run(self, start: FloatArray | None) -> None:
         """All stages."""
         if self.settings.solver == "fixed_form":
             self._printed(flat_start(self.target) if start is None else start)
@@ -152,7 +152,7 @@ class _Search:
             self.current = point.after(before)
         return self.current  # type: ignore[return-value]
 
-    def _printed(self, theta: Float64Array) -> None:
+    def _printed(self, theta: FloatArray) -> None:
         """Algorithm 1; hyperparameters that are to be learned are, after the first and the second quarter."""
         left, point = self.settings.iterations, None
         learn = left >= 8 and (self.settings.learn_size or self.settings.learn_slab)
@@ -164,11 +164,11 @@ class _Search:
                 break
         self._algorithm_1(theta, left, point)
 
-    def _algorithm_1(self, theta: Float64Array, n_iter: int, before: Point | None) -> Point:
+    def _algorithm_1(self, theta: FloatArray, n_iter: int, before: Point | None) -> Point:
         C = self.settings.covariance
         return self._run(fixed_form(self.target, theta, self.rng, n_iter=n_iter, covariance=C), before)
 
-    def _without_gains(self, theta: Float64Array) -> None:
+    def _without_gains(self, theta: FloatArray) -> None:
         """Regression over the sampled sets, many of them; the prior size is learned half way."""
         n = tuning.WITHOUT_GAINS * tuning.n_sets(self.target, self.settings.n_sets)
         point = self._stage_b(_at(theta), n, self._elbo(theta, n))
@@ -176,7 +176,7 @@ class _Search:
             point = self._stage_b(point, n, self._elbo(point.theta, n))
         self.best = point
 
-    def _rao_blackwell(self, start: Float64Array | None) -> None:
+    def _rao_blackwell(self, start: FloatArray | None) -> None:
         others = 0 if start is not None else self.settings.n_starts - 1
         reached = [self._learn(start_at(self.target, self._best_set()) if start is None else start)]
         for theta in later_starts(self.target, others, self.rng):
@@ -206,7 +206,7 @@ class _Search:
                 break
         return S
 
-    def _learn(self, theta: Float64Array) -> Point:
+    def _learn(self, theta: FloatArray) -> Point:
         """Stage A and empirical Bayes in turn, until the hyperparameters stay where they are."""
         for left in reversed(range(tuning.ROUNDS)):
             self.best = self._stage_a(theta, tuning.first_iterations(self.target))
@@ -216,7 +216,7 @@ class _Search:
                 break
         return self.best  # type: ignore[return-value]
 
-    def _stage_a(self, theta: Float64Array, max_iter: int) -> Point:
+    def _stage_a(self, theta: FloatArray, max_iter: int) -> Point:
         n = max(self._n_sets // 4, 2)
         return self._run(fixed_point(self.target, theta, self.rng, n, max_iter, self.settings.tol))
 
@@ -243,13 +243,13 @@ class _Search:
             self.target = learn_slab_precision(self.target, sets, 2 * least_change)
         return self.target is not before
 
-    def _draw(self, theta: Float64Array, n: int) -> tuple[SetDistribution, list[IntArray], Float64Array]:
+    def _draw(self, theta: FloatArray, n: int) -> tuple[SetDistribution, list[IntArray], FloatArray]:
         """q_θ, sets from it, and log p(y, S) − log q(S) of each."""
         q = self.target.distribution(theta)
         sets = self.target.draw(q, n, self.rng)
         return q, sets, self.target.log_ratios(q, sets)
 
-    def _elbo(self, theta: Float64Array, n: int) -> Estimate:
+    def _elbo(self, theta: FloatArray, n: int) -> Estimate:
         log_ratios = self._draw(theta, n)[2]
         return float(log_ratios.mean()), float(log_ratios.std() / np.sqrt(n))
 
@@ -270,6 +270,6 @@ class _Search:
         )
 
 
-def _at(theta: Float64Array) -> Point:
+def _at(theta: FloatArray) -> Point:
     """A beginning of which nothing is known."""
     return Point(theta, np.zeros_like(theta), np.empty(0), np.empty(0))

@@ -16,7 +16,8 @@ import numpy as np
 from scipy.sparse.linalg import cg
 
 from ...dpp import SetDistribution, of_size
-from ..target import Float64Array, Target
+from ...types import FloatArray
+from ..target import Target
 from .points import Point
 
 REPORTED = 50  # steps between progress reports
@@ -29,7 +30,7 @@ Covariance = Literal["empirical", "closed"]
 
 def fixed_form(
     target: Target,
-    start: Float64Array,
+    start: FloatArray,
     rng: np.random.Generator,
     *,
     n_iter: int = 4000,
@@ -82,18 +83,18 @@ def fixed_form(
     yield end._replace(stage="fixed form", expected_size=float(end.inclusion.sum()), at=averaged)
 
 
-def _solve(C: Float64Array, g: Float64Array, start: Float64Array) -> Float64Array:
+def _solve(C: FloatArray, g: FloatArray, start: FloatArray) -> FloatArray:
     return np.asarray(cg(C, g, x0=start, rtol=1e-8, maxiter=2000)[0][:-1])
 
 
-def _divergence(theta: Float64Array, other: Float64Array, C: Float64Array) -> float:
+def _divergence(theta: FloatArray, other: FloatArray, C: FloatArray) -> float:
     """KL between the q of two nearby θ, ½ΔᵀCov(γ)Δ, with the sums C of γ̃γ̃ᵀ."""
     moment, change = C / C[-1, -1], other - theta
     spread = change @ moment[:-1, :-1] @ change - (moment[-1, :-1] @ change) ** 2
     return float(0.5 * spread)
 
 
-def agree(trace: Float64Array, fresh: Float64Array) -> bool:
+def agree(trace: FloatArray, fresh: FloatArray) -> bool:
     """Whether the ELBO stood still over the averaged steps, and sets from the average itself confirm it.
 
     Both differences must be small beyond doubt: with two standard errors added, below AGREEMENT. The average itself
@@ -107,16 +108,16 @@ def agree(trace: Float64Array, fresh: Float64Array) -> bool:
     return bool(abs(rise) + 2 * rise_error < AGREEMENT and loss + 2 * loss_error < AGREEMENT)
 
 
-def _difference(a: Float64Array, b: Float64Array) -> tuple[float, float]:
+def _difference(a: FloatArray, b: FloatArray) -> tuple[float, float]:
     """Difference of means and its standard error."""
     return float(a.mean() - b.mean()), float(np.sqrt(a.var() / len(a) + b.var() / len(b)))
 
 
-def _inclusion(target: Target, q: SetDistribution) -> Float64Array:
+def _inclusion(target: Target, q: SetDistribution) -> FloatArray:
     return of_size(q, target.size).inclusion_prob()
 
 
-def second_moment(q: SetDistribution) -> Float64Array:
+def second_moment(q: SetDistribution) -> FloatArray:
     """E_q[γ̃γ̃ᵀ], (M+1, M+1): P(i, j ∈ S) = K_iiK_jj − K_ij² for i ≠ j. Of sets of any size."""
     M = q.n_items
     K = q.marginal_kernel(np.arange(M))

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
-from ..target import Float64Array
+from ...types import FloatArray
 
 ALIKE = 0.9  # weights that are worth this share of the sets are too alike to have a tail
 
@@ -13,7 +13,7 @@ ALIKE = 0.9  # weights that are worth this share of the sets are too alike to ha
 class ImportanceWeights(NamedTuple):
     """Weights target/q of sets drawn from q, smoothed, summing to one."""
 
-    weights: Float64Array  # (n,)
+    weights: FloatArray  # (n,)
     pareto_k: float  # shape of the tail of the raw weights: below 0.5 good, above 0.7 not to be relied on
 
     @property
@@ -22,7 +22,7 @@ class ImportanceWeights(NamedTuple):
         return float(1.0 / np.square(self.weights).sum())
 
 
-def smooth(log_ratios: Float64Array) -> ImportanceWeights:
+def smooth(log_ratios: FloatArray) -> ImportanceWeights:
     """Pareto-smoothed importance sampling (Vehtari, Simpson, Gelman, Yao & Gabry).
 
     The largest weights are replaced by quantiles of a generalised Pareto law fitted to them. Where the weights are
@@ -48,7 +48,7 @@ def smooth(log_ratios: Float64Array) -> ImportanceWeights:
     return ImportanceWeights(weights / weights.sum(), float(k))
 
 
-def fit_pareto(excess: Float64Array) -> tuple[float, float]:
+def fit_pareto(excess: FloatArray) -> tuple[float, float]:
     """Shape k and scale σ of a generalised Pareto law from sorted positive excesses (Zhang & Stephens 2009).
 
     A weakly informative prior pulls k towards one half, as is usual for importance weights.

@@ -5,25 +5,25 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from ...types import FloatArray
 from ..progress import Progress
-from ..target import Float64Array
 from . import tuning
 
 
 class Point(NamedTuple):
     """What a stage has come to. A stage is an iterator of points, one an iteration; its last one is its answer."""
 
-    theta: Float64Array  # (M,)
-    inclusion: Float64Array  # (M,)
-    elbo: Float64Array  # trace, one estimate an iteration
-    elbo_error: Float64Array  # Monte Carlo standard errors of the trace
+    theta: FloatArray  # (M,)
+    inclusion: FloatArray  # (M,)
+    elbo: FloatArray  # trace, one estimate an iteration
+    elbo_error: FloatArray  # Monte Carlo standard errors of the trace
     converged: bool = False
     stage: str = ""
     expected_size: float = np.nan
-    at: Float64Array | None = None  # (M,) the last iterate, of which θ is an average
+    at: FloatArray | None = None  # (M,) the last iterate, of which θ is an average
 
     @classmethod
-    def of(cls, path: Sequence[Float64Array], inclusion: Float64Array, trace: Sequence[tuple[float, float]]) -> Self:
+    def of(cls, path: Sequence[FloatArray], inclusion: FloatArray, trace: Sequence[tuple[float, float]]) -> Self:
         """The average of a path, with estimates of the ELBO and their errors."""
         elbo, error = np.array(trace).T
         return cls(np.mean(path, axis=0), inclusion, elbo, error, at=path[-1])

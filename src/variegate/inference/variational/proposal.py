@@ -6,8 +6,8 @@ import numpy as np
 from scipy import linalg
 
 from ...dpp import IndependentSets, LowRankDPP, SetDistribution, SetLaw, of_size
-from ...dpp.sets import IntArray
-from ..target import Float64Array, Target
+from ...types import FloatArray, IntArray
+from ..target import Target
 from . import tuning
 from .statistics import open_features
 
@@ -31,7 +31,7 @@ class Proposal(NamedTuple):
         """The restricted q, of the size in question."""
         return of_size(self.q, self.size)
 
-    def natural_direction(self, gradient: Float64Array, inclusion: Float64Array) -> Float64Array:
+    def natural_direction(self, gradient: FloatArray, inclusion: FloatArray) -> FloatArray:
         """F⁻¹g for one gradient (M,) or each of several (n, M), F = Cov_q(γ) = diag(K) − K∘K.
 
         Features that q is undecided about are solved for together, the others one by one: F_ij = −K_ij² is at most
@@ -54,7 +54,7 @@ class Proposal(NamedTuple):
         return direction
 
 
-def propose(target: Target, theta: Float64Array, inclusion: Float64Array | None = None) -> Proposal:
+def propose(target: Target, theta: FloatArray, inclusion: FloatArray | None = None) -> Proposal:
     """q_θ on the features that matter, judged by earlier inclusion probabilities; on all where there are none."""
     active = np.arange(target.n_features)
     if inclusion is not None and target.n_features > tuning.ALWAYS:

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..target import Float64Array, Target
+from ...types import FloatArray
+from ..target import Target
 from . import tuning
 from .correction import GainCorrection
 from .points import Point
@@ -25,7 +26,7 @@ from .statistics import (
 )
 
 
-def look(target: Target, proposal: Proposal, theta: Float64Array, n: int, rng: np.random.Generator) -> Statistics:
+def look(target: Target, proposal: Proposal, theta: FloatArray, n: int, rng: np.random.Generator) -> Statistics:
     """Draw n sets from q_θ and see what their flips say."""
     sets = proposal.draw(n, rng)
     if target.size is not None:
@@ -36,7 +37,7 @@ def look(target: Target, proposal: Proposal, theta: Float64Array, n: int, rng: n
 def unbiased_statistics(
     target: Target,
     proposal: Proposal,
-    theta: Float64Array,
+    theta: FloatArray,
     n: int,
     rng: np.random.Generator,
     correction: GainCorrection | None,
@@ -49,21 +50,21 @@ def unbiased_statistics(
     return plain_statistics(target, theta, proposal.draw(n, rng))
 
 
-def elbo_of(target: Target, proposal: Proposal, h: Float64Array) -> tuple[float, float]:
+def elbo_of(target: Target, proposal: Proposal, h: FloatArray) -> tuple[float, float]:
     """ELBO and its standard error from h over sets of q."""
     value = h.mean() + proposal.law.log_normalizer - target.prior_log_normalizer
     return float(value), float(h.std() / np.sqrt(len(h)))
 
 
 def fixed_point(
-    target: Target, start: Float64Array, rng: np.random.Generator, n_sets: int, max_iter: int, tol: float
+    target: Target, start: FloatArray, rng: np.random.Generator, n_sets: int, max_iter: int, tol: float
 ) -> Iterator[Point]:
     """Stage A. Stops when two steps promise less than `tol`; θ is averaged over the last third of them."""
     theta, inclusion = start, None
     best, best_elbo, best_error = start, -np.inf, 0.0
     trace: list[tuple[float, float]] = []
     steps: list[Step] = []
-    path: list[Float64Array] = []
+    path: list[FloatArray] = []
     damping, converged = tuning.DAMPING, False
     for _ in range(max_iter):
         proposal = propose(target, theta, inclusion)
@@ -89,7 +90,7 @@ def fixed_point(
             return
 
 
-def undecided(inclusion: Float64Array) -> float:
+def undecided(inclusion: FloatArray) -> float:
     """Σ p(1 − p), the effective number of features that q is undecided about; at least one."""
     return max(float((inclusion * (1 - inclusion)).sum()), 1.0)
 
@@ -133,7 +134,7 @@ def natural_gradient(
     theta, inclusion = start.theta, start.inclusion if start.inclusion.any() else None
     correction = GainCorrection.for_target(target)
     enough, window = tuning.n_steps(target), tuning.window(target)
-    path: list[Float64Array] = []
+    path: list[FloatArray] = []
     trace: list[tuple[float, float]] = []
     steps: list[Step] = []
     for iteration in range(max_iter):

@@ -7,9 +7,9 @@ from typing import Self
 import numpy as np
 
 from ...dpp import SetDistribution, SetLaw, of_size
-from ...dpp.sets import IntArray
+from ...types import FloatArray, IntArray
 from ..local_search import NOTHING
-from ..target import Float64Array, Target
+from ..target import Target
 
 CHECKED = 400  # sets behind the diagnostics of a conditioned q
 
@@ -33,11 +33,11 @@ class Fit:
     target: Target
     elbo: float
     elbo_error: float
-    elbo_trace: Float64Array
+    elbo_trace: FloatArray
     converged: bool
     interrupted: bool
     sets: list[IntArray] = field(repr=False)  # drawn from q
-    log_ratios: Float64Array = field(repr=False)  # log p(y, S) − log q(S) of these sets
+    log_ratios: FloatArray = field(repr=False)  # log p(y, S) − log q(S) of these sets
     included: IntArray = field(default_factory=lambda: NOTHING)
     excluded: IntArray = field(default_factory=lambda: NOTHING)
     condition_probability: float = 1.0  # share of q's sets that met the conditions
@@ -48,12 +48,12 @@ class Fit:
         return len(self.elbo_trace)
 
     @property
-    def weights(self) -> Float64Array:
+    def weights(self) -> FloatArray:
         """Weights of the sets (n,)."""
         return np.full(len(self.sets), 1 / len(self.sets))
 
     @property
-    def slab_precisions(self) -> Float64Array:
+    def slab_precisions(self) -> FloatArray:
         """The slab precision of each set (n,): the one that was learned."""
         return np.full(len(self.sets), getattr(self.target.likelihood, "slab_precision", np.nan))
 
@@ -63,7 +63,7 @@ class Fit:
         return of_size(self.q, None if self.target.size is None else self.target.size - len(self.included))
 
     @cached_property
-    def inclusion(self) -> Float64Array:
+    def inclusion(self) -> FloatArray:
         """P(feature in set) under q (M,)."""
         found = np.zeros(self.target.n_features)
         found[self.q.items] = self.law.inclusion_prob()
@@ -71,7 +71,7 @@ class Fit:
         return found
 
     @property
-    def inclusion_errors(self) -> Float64Array:
+    def inclusion_errors(self) -> FloatArray:
         """NaN (M,): how far q is from the posterior is not known."""
         return np.full(self.target.n_features, np.nan)
 

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ...dpp.sets import IntArray
+from ...types import FloatArray, IntArray
 from .. import local_search
 from ..chain.sample import quick_sets
-from ..target import Float64Array, Target
+from ..target import Target
 from .statistics import LIMIT, log_ratio
 
 
-def flat_start(target: Target) -> Float64Array:
+def flat_start(target: Target) -> FloatArray:
     """θ constant, with the expected size of the prior, or the given one. Paper: Algorithm 1, first line."""
     expected_size = target.size or target.prior.expected_size
     q = target.distribution(target.prior.theta - target.prior.theta.mean())
@@ -21,12 +21,12 @@ def flat_start(target: Target) -> Float64Array:
     return feasible(target, q.rescaled(expected_size).theta)
 
 
-def feasible(target: Target, theta: Float64Array) -> Float64Array:
+def feasible(target: Target, theta: FloatArray) -> FloatArray:
     """θ with what the prior never lets in ruled out: one draw of it, and the ELBO is −inf."""
     return np.where(target.impossible, -LIMIT, theta)
 
 
-def start_at(target: Target, S: IntArray) -> Float64Array:
+def start_at(target: Target, S: IntArray) -> FloatArray:
     """θ from the flip gains at one set: the q that a single draw would suggest."""
     if target.family_has_volume:
         S = independent_part(target, S)
@@ -39,7 +39,7 @@ def start_at(target: Target, S: IntArray) -> Float64Array:
     return feasible(target, np.where(np.isfinite(batch.volume_gains[0]), change[0], alone))
 
 
-def _exchanged(target: Target, S: IntArray) -> Float64Array:
+def _exchanged(target: Target, S: IntArray) -> FloatArray:
     """θ of a fixed size: θ_m − θ_j is at least what S gains if m comes for j, as much for the best exchange of each.
 
     Flips would compare sets with one feature more and one less, which do not exist.
@@ -74,7 +74,7 @@ def best_set(target: Target, start: IntArray | None = None) -> IntArray:
     return local_search.polish(target, local_search.grow(target, target.size, start), keep_size=fixed, thorough=fixed)
 
 
-def later_starts(target: Target, n: int, rng: np.random.Generator) -> Iterator[Float64Array]:
+def later_starts(target: Target, n: int, rng: np.random.Generator) -> Iterator[FloatArray]:
     """Yield up to n starts: at sets of exact chains, where the likelihood allows them, and a flat one last."""
     if n > 1:
         for S in quick_sets(target, n - 1, rng):

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logsumexp
 
-from ...dpp.sets import IntArray
-from ..target import Batch, Float64Array, Target, membership
+from ...types import FloatArray, IntArray
+from ..target import Batch, Target, membership
 from . import tuning
 from .correction import GainCorrection
 
@@ -30,7 +30,7 @@ class Step(NamedTuple):
     sets disagree.
     """
 
-    direction: Float64Array  # (M,)
+    direction: FloatArray  # (M,)
     squared: float  # gᵀF⁻¹g
     noise: float  # what noise alone would give
 
@@ -49,18 +49,18 @@ class Statistics(NamedTuple):
     """What a batch of n sets says."""
 
     step: Step  # stage A: to where the conditionals of q and target agree
-    gradients: Float64Array  # (n, M) stage B: their mean is the gradient of the ELBO, Cov_q(γ, h)
-    inclusion: Float64Array  # (M,) P(m ∈ S) under q, conditionals averaged
-    h: Float64Array  # (n,)
+    gradients: FloatArray  # (n, M) stage B: their mean is the gradient of the ELBO, Cov_q(γ, h)
+    inclusion: FloatArray  # (M,) P(m ∈ S) under q, conditionals averaged
+    h: FloatArray  # (n,)
     sets: Sequence[IntArray]
 
 
-def open_features(inclusion: Float64Array) -> npt.NDArray[np.bool_]:
+def open_features(inclusion: FloatArray) -> npt.NDArray[np.bool_]:
     """Which features q is undecided about."""
     return np.asarray(inclusion * (1 - inclusion) > tuning.UNDECIDED)
 
 
-def average_step(w: Float64Array, change: Float64Array) -> Step:
+def average_step(w: FloatArray, change: FloatArray) -> Step:
     """The step Σ w·change / Σ w of each feature, in the metric diag(mean w)."""
     weight = w.mean(axis=0)
     known = weight > 0
@@ -69,7 +69,7 @@ def average_step(w: Float64Array, change: Float64Array) -> Step:
     return Step(step, float(weight @ np.square(step)), float(error.sum()) / max(len(w) - 1, 1))
 
 
-def joint_step(gradients: Float64Array, directions: Float64Array, inclusion: Float64Array) -> Step:
+def joint_step(gradients: FloatArray, directions: FloatArray, inclusion: FloatArray) -> Step:
     """The step of the average gradient, where directions (n, M) are F⁻¹ times the gradients (n, M).
 
     It is judged by the features that q is undecided about: the noise of one that is surely in, divided by a variance
@@ -82,7 +82,7 @@ def joint_step(gradients: Float64Array, directions: Float64Array, inclusion: Flo
     return Step(direction, squared, max(each - squared, 0.0) / max(len(gradients) - 1, 1))
 
 
-def at_right_length(directions: Float64Array, found: Statistics) -> Float64Array:
+def at_right_length(directions: FloatArray, found: Statistics) -> FloatArray:
     """Directions (n, M) of a fixed size, at the length that the metric of its sets asks for.
 
     Natural directions know the covariance of sets of any size, and are too long where few members vary: twice, where
@@ -104,7 +104,7 @@ def at_right_length(directions: Float64Array, found: Statistics) -> Float64Array
     return directions * min(max(asked, 0.0) / variance, 1.0) if variance > 0 else directions
 
 
-def log_ratio(target: Target, theta: Float64Array, batch: Batch) -> tuple[Float64Array, Float64Array]:
+def log_ratio(target: Target, theta: FloatArray, batch: Batch) -> tuple[FloatArray, FloatArray]:
     """Return h (n,) and its change when m is added, δ_m − θ_m (n, M)."""
     tilt = float(target.prior_has_volume) - float(target.family_has_volume)
     h = batch.log_evidence + batch.members @ (target.prior.theta - theta)
@@ -118,7 +118,7 @@ def log_ratio(target: Target, theta: Float64Array, batch: Batch) -> tuple[Float6
 
 def free_statistics(
     target: Target,
-    theta: Float64Array,
+    theta: FloatArray,
     sets: Sequence[IntArray],
     rng: np.random.Generator,
     correction: GainCorrection | None = None,
@@ -142,7 +142,7 @@ def free_statistics(
     return Statistics(step, gradients, inclusion, h, sets)
 
 
-def _products(a: Float64Array, b: Float64Array) -> Float64Array:
+def _products(a: FloatArray, b: FloatArray) -> FloatArray:
     """Products of deviations (n, M), whose mean is the covariance column by column."""
     product = a - a.mean(axis=0)
     product *= b - b.mean(axis=0)
@@ -150,7 +150,7 @@ def _products(a: Float64Array, b: Float64Array) -> Float64Array:
     return np.asarray(product)
 
 
-def least_variance(a: Float64Array, b: Float64Array) -> Float64Array:
+def least_variance(a: FloatArray, b: FloatArray) -> FloatArray:
     """Of two estimates (n, M) of the same means, the mixture column by column with the least variance.
 
     The share of a in even rows is learned from the odd ones, and the other way round: no row has a say in its own
@@ -168,7 +168,7 @@ def least_variance(a: Float64Array, b: Float64Array) -> Float64Array:
 
 
 def fixed_size_statistics(
-    target: Target, theta: Float64Array, sets: Sequence[IntArray], rng: np.random.Generator
+    target: Target, theta: FloatArray, sets: Sequence[IntArray], rng: np.random.Generator
 ) -> Statistics:
     """Statistics for sets of k features: one member at a time is replaced by every other feature.
 
@@ -185,11 +185,11 @@ def fixed_size_statistics(
     mean_change = (q * change).sum(axis=1)
     h = h_rest + mean_change
 
-    def of_sets(values: Float64Array) -> Float64Array:
+    def of_sets(values: FloatArray) -> FloatArray:
         # the rests of one set are alike, so that only whole sets tell how large the noise is
         return np.asarray(values.reshape(len(sets), replaced, *values.shape[1:]).mean(axis=1))
 
-    def covariance(products: Float64Array, values: Float64Array) -> Float64Array:
+    def covariance(products: FloatArray, values: FloatArray) -> FloatArray:
         # within the sets, and between the sets of each half
         found = of_sets(products) - values * h_sets
         for half in HALVES[: len(sets)]:  # a single set has no second half
@@ -206,7 +206,7 @@ def fixed_size_statistics(
     return Statistics(step, gradients, np.clip(inclusion, 0.0, 1.0), h_sets[:, 0], sets)
 
 
-def plain_statistics(target: Target, theta: Float64Array, sets: Sequence[IntArray]) -> Statistics:
+def plain_statistics(target: Target, theta: FloatArray, sets: Sequence[IntArray]) -> Statistics:
     """Statistics without flip gains: the covariance of γ and h over the sets themselves."""
     members = membership(sets, target.n_features).astype(np.float64)
     h = np.array([target.log_weight(S) for S in sets]) - members @ theta
