@@ -115,7 +115,7 @@ def check_parameters(estimator: Any) -> None:
     if estimator.tol is not None and not (is_number(estimator.tol) and estimator.tol >= 0):
         raise ValueError(f"tol must be None or a number, zero or above, got {estimator.tol!r}.")
     if estimator.tol == 0 and estimator.solver == "chain":
-        raise ValueError("tol must be an error above zero for the chain, got 0: it would never stop. Give 0.01, say.")
+        raise ValueError(f"tol must be an error above zero, got {estimator.tol!r}: the chain would never stop.")
 
 
 def is_number(value: Any) -> bool:
