@@ -43,7 +43,10 @@ def test_figures_and_words(results, name):
 
 @pytest.mark.parametrize(
     ("name", "place", "work"),
-    [("simulation", "paper.simulation", "run_task"), ("genes", "comparison.compare", "run_repeat")],
+    [
+        ("simulation", "experiments.paper.simulation", "run_task"),
+        ("genes", "variegate.comparison.compare", "run_repeat"),
+    ],
 )
 def test_the_same_call_again_computes_nothing(results, name, place, work, paper_data, monkeypatch):
     out = results(name)
@@ -53,7 +56,7 @@ def test_the_same_call_again_computes_nothing(results, name, place, work, paper_
     def never(*_):
         raise AssertionError("what is in the store was computed again")
 
-    monkeypatch.setattr(import_module(f"variegate.{place}"), work, never)
+    monkeypatch.setattr(import_module(place), work, never)
     run_experiment(name, data=paper_data, out=out, quick=True, verbose=False)
     assert {path.name: path.read_bytes() for path in out.glob("*.csv")} == before
 
