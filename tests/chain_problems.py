@@ -119,3 +119,9 @@ def g_test(sets, exact):
 
 
 __all__ = ["Enumerated", "Pace", "g_test", "make_target", "model_of", "textbook_chain", "walk"]
+
+
+def close(found, exact):
+    """Within four reported errors, and within 0.02."""
+    off = np.abs(found.inclusion - exact.inclusion)
+    return (off <= np.minimum(4 * found.inclusion_errors + 1e-4, 0.02)).all()
