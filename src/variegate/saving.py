@@ -6,9 +6,8 @@ was fitted on among it: predictions, conditioning and new selections need them. 
 
 import json
 import os
-import tempfile
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
@@ -27,6 +26,7 @@ from .likelihoods import FlipLikelihood
 from .selection import Training, selection_of
 from .similarity import SimilarityFeatures
 from .similarity.factorise import item_names
+from .writing import write_whole
 
 FORMAT = 2  # 1, before the exact chains, is still read
 KINDS = {"DiverseClassifier": DiverseClassifier, "DiverseRegressor": DiverseRegressor}
@@ -355,36 +355,6 @@ class _Unpack:
 
 
 # --- the file ------------------------------------------------------------------------------------------------------
-
-
-def write_whole(path: Path, write: Callable[[Any], object]) -> None:
-    """Let `write` fill a binary file; it is complete or not there, being written beside its place and moved.
-
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_whole(Path(folder, "greeting"), lambda file: file.write(b"hello"))
-    ...     Path(folder, "greeting").read_text()
-    'hello'
-    """
-    path = path.resolve()  # a link stays one
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder {path.parent} to write {path.name} into; make it first.")
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".variegate-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())  # else a power cut could leave the new name on an empty file
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _read(path: Path) -> dict[str, NDArray[Any]]:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import click
 
+from ..writing import umask, whole_file
 from .messages import Failure, is_terminal
 
 
@@ -58,7 +59,7 @@ def writing(out: Path) -> Iterator[None]:
 def _move(work: Path, out: Path, names: Collection[str]) -> None:
     made = sorted(path.name for path in work.iterdir())
     if not out.exists():
-        os.chmod(work, 0o777 & ~_umask())
+        os.chmod(work, 0o777 & ~umask())
         os.rename(work, out)
         return
     for name in made:
@@ -74,15 +75,8 @@ def new_file(path: Path, overwrite: bool) -> Iterator[Path]:
         raise Failure(f"cannot write {path}: it is a folder; give a file")
     if path.exists():
         _allowed(f"The file {path} exists", overwrite)
-    with writing(path):
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        os.close(handle)
-        try:
-            yield Path(name)
-            os.chmod(name, 0o666 & ~_umask())
-            os.replace(name, path)
-        finally:
-            Path(name).unlink(missing_ok=True)
+    with writing(path), whole_file(path) as beside:
+        yield beside
 
 
 def _allowed(what: str, overwrite: bool) -> None:
@@ -105,9 +99,3 @@ def fingerprint(path: str | Path) -> str | None:
         while block := file.read(1 << 20):
             digest.update(block)
     return f"sha256:{digest.hexdigest()}"
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

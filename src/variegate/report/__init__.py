@@ -13,9 +13,9 @@ from typing import Any
 
 import pandas as pd
 
-from ..saving import write_whole
 from ..selection import selection_of
 from ..tables import Findings, findings
+from ..writing import write_whole
 from .page import rendered
 
 __all__ = ["write_report"]

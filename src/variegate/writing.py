@@ -1,0 +1,46 @@
+"""Files that are complete or not there: written beside their place, then moved."""
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Give an empty file beside `path`, which takes its place at the end; on any failure it vanishes."""
+    path = path.resolve()  # a link stays one
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder {path.parent} to write {path.name} into; make it first.")
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".variegate-")
+    try:
+        yield Path(name)
+        os.fsync(handle)  # else a power cut could leave the new name on an empty file
+        os.chmod(name, 0o666 & ~umask())
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+    finally:
+        os.close(handle)
+
+
+def write_whole(path: Path, write: Callable[[Any], object]) -> None:
+    """Let `write` fill a binary file that is complete or not there.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_whole(Path(folder, "greeting"), lambda file: file.write(b"hello"))
+    ...     Path(folder, "greeting").read_text()
+    'hello'
+    """
+    with whole_file(path) as beside, open(beside, "wb") as file:
+        write(file)
+
+
+def umask() -> int:
+    """Permissions that new files do not get."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
