@@ -268,3 +268,24 @@ def test_sums_need_the_same_columns():
         SumLikelihood([Gaussian(X, REAL), Gaussian(X[:, :3], REAL)])
     with pytest.raises(ValueError, match="same columns"):
         SumLikelihood([])
+
+
+@pytest.mark.parametrize(
+    "make", [lambda X, y, C: Gaussian(X, y, covariates=C), lambda X, y, C: Logistic(X, y > 0, covariates=C)]
+)
+def test_scales_of_coefficients_are_those_of_predictions(make):
+    """The variance of the linear predictor is quadratic in a row: its second difference is that of a coefficient."""
+    rng = np.random.default_rng(0)
+    X, C = rng.normal(size=(40, 5)) + 1.0, 3 * rng.normal(size=(40, 2))
+    likelihood, S = make(X, X[:, 1] + C[:, 0] + rng.normal(size=40) - 1.0, C), np.array([1, 3])
+    found = likelihood.coefficients(S)
+
+    def variance(x, c):
+        law = likelihood.predictive(S, x[None], c[None])
+        assert law.dof == found.dof
+        return law.latent_scale[0] ** 2
+
+    x, c = X.mean(axis=0), C.mean(axis=0)
+    steps = [(np.eye(5)[m], np.zeros(2)) for m in S] + [(np.zeros(5), np.eye(2)[j]) for j in range(2)]
+    second = [variance(x + a, c + b) + variance(x - a, c - b) - 2 * variance(x, c) for a, b in steps]
+    np.testing.assert_allclose(found.scales, np.sqrt(np.array(second) / 2), rtol=1e-6)
