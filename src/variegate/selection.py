@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,7 +142,13 @@ def _by_outcome(component: Component) -> list[Component]:
     return [component._replace(likelihood=part) for part in parts]
 
 
-def selection_of(model: Any) -> Selection:
+class Fitted(Protocol):
+    """A fitted estimator."""
+
+    selection_: Selection
+
+
+def selection_of(model: Selection | Fitted) -> Selection:
     """The selection of a fitted estimator, or the selection itself."""
     found = model if isinstance(model, Selection) else getattr(model, "selection_", None)
     if not isinstance(found, Selection):

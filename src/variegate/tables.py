@@ -12,7 +12,7 @@ from scipy import special
 
 from .candidates import Candidates
 from .diagnostics import Diagnostics
-from .selection import Outcome, Selection, selection_of
+from .selection import Fitted, Outcome, Selection, selection_of
 from .types import FloatArray
 
 
@@ -24,7 +24,7 @@ class CoefficientLaw(NamedTuple):
     upper: FloatArray
 
 
-def selection_table(model: Any, level: float = 0.95) -> pd.DataFrame:
+def selection_table(model: Selection | Fitted, level: float = 0.95) -> pd.DataFrame:
     """One row for each column of X, the most probable first.
 
     Columns: `feature`; `inclusion_probability`; `error`, its Monte Carlo error; `coefficient`, `lower`, `upper`;
@@ -64,7 +64,7 @@ def selection_table(model: Any, level: float = 0.95) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def alternatives_table(model: Any, n: int = 5) -> pd.DataFrame:
+def alternatives_table(model: Selection | Fitted, n: int = 5) -> pd.DataFrame:
     """Good sets that differ from each other, best first; one row each.
 
     Columns: `rank`; `size`; `features`, `added`, `removed`: tuples of names, the latter two against the selected set;
@@ -108,7 +108,7 @@ class Findings(NamedTuple):
     diagnostics: Diagnostics
 
 
-def findings(model: Any, alternatives: int = 5) -> Findings:
+def findings(model: Selection | Fitted, alternatives: int = 5) -> Findings:
     """The tables of a fitted model, and how far to trust it.
 
     >>> import variegate as vg
@@ -125,7 +125,7 @@ def findings(model: Any, alternatives: int = 5) -> Findings:
     )
 
 
-def coefficient_laws(model: Any, level: float = 0.95) -> dict[str, CoefficientLaw]:
+def coefficient_laws(model: Selection | Fitted, level: float = 0.95) -> dict[str, CoefficientLaw]:
     """The averaged law of the coefficients: {"": law}, or {"[A]": law, …} for more than two classes."""
     if not 0 < level < 1:
         raise ValueError(f"The level must lie strictly between 0 and 1, got {level}.")

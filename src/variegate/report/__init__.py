@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..selection import selection_of
+from ..selection import Fitted, Selection, selection_of
 from ..tables import Findings, findings
 from ..writing import write_whole
 from .page import rendered
@@ -23,7 +23,7 @@ __all__ = ["write_report"]
 
 def write_report(
     path: str | os.PathLike[str],
-    model: Any,
+    model: Selection | Fitted,
     *,
     about: Mapping[str, Any] | None = None,
     comparison: pd.DataFrame | None = None,

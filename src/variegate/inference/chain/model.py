@@ -10,13 +10,12 @@ import numpy.typing as npt
 from ...likelihoods import AugmentedLikelihood, ExpandedLikelihood, QuadraticLikelihood
 from ...likelihoods.protocol import Predictor
 from ...types import FloatArray, IntArray
+from ..local_search import NOTHING
 from ..target import Target
 from .evidence import draw_size, log_evidence, pick_log
 from .kernel import simulate
 from .problem import Grid, Problem, State
 from .system import DIAGONAL, INFORMATION
-
-NOTHING = np.empty(0, dtype=np.int64)
 
 
 class Position(NamedTuple):
