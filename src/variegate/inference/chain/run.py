@@ -14,10 +14,10 @@ from .errors import Averages, Batches
 from .model import Local, Model, Pace, Position
 from .scope import draw_scope, scope_probabilities, survey
 
-# Steps between new hyperparameters or auxiliary variables, and features in scope. Two classes, N = 500, M = 2000,
+# Steps between new hyperparameters or auxiliary variables, and columns in scope. Two classes, N = 500, M = 2000,
 # largest error after a second: 0.090 (40 steps, 512 features), 0.063 (60, 384), 0.069 (80, 384).
 FLIPS, SCOPE = 60, 384
-# Regression with up to this many features has them all in scope: as much error after a second as with 512 of 2000, and
+# Regression with up to this many columns has them all in scope: as much error after a second as with 512 of 2000, and
 # an eighteenth of the autocorrelation of |S|.
 ALL = 2048
 SAME_SCOPE = 2  # stretches, where auxiliary variables change and Gram rows with them, else a lap
@@ -124,7 +124,8 @@ def run_chains(
     M, children = model.target.n_features, rng.spawn(len(starts))
     positions = [model.at_start(S, child) for S, child in zip(starts, children, strict=True)]
     changing = positions[0].auxiliary is not None
-    n = SCOPE if changing or M > ALL else M
+    columns = int(model.likelihood.widths.sum())  # what a step costs grows with them
+    n = SCOPE * M // columns if changing or columns > ALL else M
     n = max(n, 4 * max(len(S) for S in starts))
     if n >= M and not changing:
         model = model.complete()

@@ -14,12 +14,13 @@ from ...dpp.matching import with_inclusion_prob
 from ...dpp.sets import as_count, as_index_set
 from ...likelihoods import AugmentedLikelihood, ExpandedLikelihood, QuadraticLikelihood
 from ...types import FloatArray, IntArray
+from ..local_search import NOTHING
 from ..progress import Callback, ConvergenceWarning, Progress
 from ..target import Target
 from .enumeration import can_enumerate, enumerate_sets
 from .errors import Averages
 from .grid import hyperparameter_grid
-from .model import NOTHING, Model
+from .model import Model
 from .problem import Grid
 from .run import Chains, Limits, run_chains
 from .starts import first_sets
