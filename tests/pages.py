@@ -5,7 +5,6 @@ block holds what the block before it prints. ```console blocks are not run: they
 may call only pip and targets of the Makefile.
 """
 
-import ast
 import contextlib
 import io
 import os
@@ -42,15 +41,6 @@ def blocks(text: str) -> list[Block]:
     """Fenced blocks in order; those of directives, {…}, are left out."""
     found = [Block(m["language"].strip(), m["body"], text.count("\n", 0, m.start()) + 1) for m in FENCE.finditer(text)]
     return [block for block in found if not block.language.startswith("{")]
-
-
-def literal(node: ast.expr) -> str:
-    """A string in the source, with … for what is filled in; "" if it is no literal."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value
-    if isinstance(node, ast.JoinedStr):
-        return "".join(part.value if isinstance(part, ast.Constant) else "…" for part in node.values)
-    return ""
 
 
 def run_page(text: str, name: str, folder: Path) -> dict:

@@ -6,7 +6,7 @@ from pathlib import Path
 import variegate
 
 LAYERS = [
-    {"threads", "types", "writing"},
+    {"messages", "threads", "types", "writing"},
     {"dpp", "data", "design"},
     {"similarity", "likelihoods", "priors", "screening"},
     {"naming", "datasets"},

@@ -4,11 +4,15 @@ import ast
 import importlib
 import re
 import shlex
+import sys
 
 import numpy as np
 import pytest
 
-from pages import ROOT, RUN, SHOWN, blocks, literal, pages, run_page
+from pages import ROOT, RUN, SHOWN, blocks, pages, run_page
+
+sys.path.insert(0, str(ROOT / "docs"))
+from error_list import text_of
 
 PAGES = {str(path.relative_to(ROOT)): path for path in pages()}
 MAKE_TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
@@ -21,13 +25,13 @@ def warnings_of_the_source():
     for path in sorted((ROOT / "src").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "warn":
-                texts = [literal(node.args[0])]
+                texts = [text_of(node.args[0])]
             elif isinstance(node, ast.FunctionDef) and node.name.endswith("messages"):
                 inside = list(ast.walk(node))
                 calls = [n for n in inside if isinstance(n, ast.Call) and getattr(n.func, "attr", "") == "append"]
                 lists = [n.value for n in inside if isinstance(n, ast.Return) and isinstance(n.value, ast.List)]
-                texts = [literal(call.args[0]) for call in calls]
-                texts += [literal(element) for found_list in lists for element in found_list.elts]
+                texts = [text_of(call.args[0]) for call in calls]
+                texts += [text_of(element) for found_list in lists for element in found_list.elts]
             else:
                 continue
             found += [(str(path.relative_to(ROOT)), text) for text in texts if text]

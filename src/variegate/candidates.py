@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .messages import Argument, Message
 from .naming import find_positions
 from .similarity.factorise import item_names
 from .similarity.groups import group_codes
@@ -82,11 +83,21 @@ def choose_candidates(
     """
     unit = np.arange(n_columns) if groups is None else groups
     if groups is not None and np.isin(unit[always], np.delete(unit, always)).any():
-        raise ValueError("A group has columns both inside and outside of always_include; take all of them or none.")
+        raise ValueError(
+            Message(
+                "A group has columns both inside and outside of ",
+                Argument("always_include"),
+                "; take all of them or none.",
+            )
+        )
     open_ = np.ones(n_columns, dtype=bool)
     open_[always] = False
     if not open_.any():
-        raise ValueError(f"All {n_columns} columns are in always_include: nothing is left to choose from.")
+        raise ValueError(
+            Message(
+                f"All {n_columns} columns are in ", Argument("always_include"), ": nothing is left to choose from."
+            )
+        )
     if kept is not None:
         open_ &= np.isin(unit, unit[kept])
     if varying is not None:

@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .messages import Argument, Message
+
 RELIABLE = 0.7  # importance weights with a larger k̂ are not
 OVERLOOKED = np.log(20.0)  # q overlooks a rival of the best set if it makes it this much rarer than the target does
 UNUSUAL = 0.05  # conditions that fewer sets of q meet are about sets that the fit hardly looked at
@@ -68,15 +70,21 @@ class Diagnostics(NamedTuple):
         if self.converged or self.largest_error is None:
             return []
         return [
-            f"Some probabilities are uncertain by up to {2 * self.largest_error:.2g} (two Monte Carlo errors of "
-            f"{self.largest_error:.2g}; {self.tol:g} was asked for): the chains were stopped before they agreed. "
-            "Allow more laps (max_iter), or read the probabilities with their errors."
+            Message(
+                f"Some probabilities are uncertain by up to {2 * self.largest_error:.2g} (two Monte Carlo errors of "
+                f"{self.largest_error:.2g}; {self.tol:g} was asked for): the chains were stopped before they agreed. "
+                "Allow more laps (",
+                Argument("max_iter"),
+                "), or read the probabilities with their errors.",
+            )
         ]
 
     def _bound_messages(self, bound: Bound) -> list[str]:
-        found = []
+        found: list[str] = []
         if not self.converged:
-            found.append("The fit had not settled when it stopped: allow more iterations (max_iter).")
+            found.append(
+                Message("The fit had not settled when it stopped: allow more iterations (", Argument("max_iter"), ").")
+            )
         if bound.pareto_k > RELIABLE:
             found.append(
                 "Inclusion probabilities are rough: the true posterior has heavier tails than the fit "

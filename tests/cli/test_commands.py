@@ -1,7 +1,9 @@
 """The other commands, and what all of them share."""
 
+import ast
 import io
 import json
+import pickle
 import re
 import subprocess
 import sys
@@ -11,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import variegate
 import variegate as vg
 from cli_problems import QUICK, SELECT, data
 from variegate.baselines import METHODS
@@ -18,8 +21,9 @@ from variegate.baselines.choose import chooses_size
 from variegate.cli import options
 from variegate.cli.inputs import outcome_task
 from variegate.cli.main import cli
-from variegate.cli.messages import as_options, heard_warnings
+from variegate.cli.messages import as_option, heard_warnings, told
 from variegate.cli.show import show_table
+from variegate.messages import Argument, Message, Words
 
 # --- report, compare, paper ----------------------------------------------------------------------------------------
 
@@ -213,28 +217,49 @@ def test_names_with_commas():
     assert options.NAMES.convert(["a,b", "c"], None, None) == ("a,b", "c")
 
 
-def test_python_s_arguments_are_told_as_options():
-    assert as_options('say which with task="classification"') == "say which with --task classification"
-    assert as_options("give id_column= or use the same") == "give --id-column or use the same"
-    assert as_options("a == b and size==3") == "a == b and size==3"
-    assert as_options("test_size must be None or a share") == "--test-size must be a share"
+@pytest.mark.parametrize(
+    ("argument", "option"),
+    [
+        (Argument("task", "classification"), "--task classification"),
+        (Argument("id_column"), "--id-column"),
+        (Argument("n_features_to_select", 3), "--size 3"),
+        (Argument("drop", ["a, b"]), "--exclude 'a,, b'"),
+        (Argument("header", True), "header=True (in Python; there is no such option)"),
+    ],
+)
+def test_python_s_arguments_are_told_as_options(argument, option):
+    assert as_option(argument) == option
+    message = Message("say ", argument, ".")
+    assert str(message) == f"say {argument}."
+    assert told(ValueError(message)) == f"say {option}."
+
+
+def test_every_argument_that_a_message_names_is_an_option_or_said_to_be_none():
+    known = {option for command in cli.commands.values() for parameter in command.params for option in parameter.opts}
+    named = {
+        node.args[0].value
+        for path in Path(variegate.__file__).parent.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Argument" and node.args
+        if isinstance(node.args[0], ast.Constant)
+    }
+    assert len(named) > 10
+    for name in named:
+        option = as_option(Argument(name))
+        assert option in known or option.endswith("no such option)"), name
 
 
 def test_what_only_python_has_is_not_told_as_if_it_were_here():
-    told = as_options("omp failed in 2 of 5 repeats (ValueError: no); see .failures.")
-    assert told == "omp failed in 2 of 5 repeats (ValueError: no)."
-    told = as_options(
-        "predict() averages over sets and works; give n_features_to_select, or see inclusion_probabilities_."
+    message = Message(
+        "omp failed", Words("; see .failures"), ": ", Words("predict()", "`variegate predict`"), " works."
     )
-    assert told == (
-        "`variegate predict` averages over sets and works; give --size, or see the probabilities in selection.csv."
-    )
-    told = as_options("allow more (max_iter, now 60) or accept rougher probabilities (tol, now 0.005).")
-    assert told == "allow more (--max-iter, now 60) or accept rougher probabilities."
-    told = as_options("an error of 0.05, above 0.03: allow more laps (max_iter) or a larger error (tol).")
-    assert told == "an error of 0.05, above 0.03: allow more laps (--max-iter)."
-    told = as_options("net.txt: give header=True if it is a header, header=False if not")
-    assert told.endswith("(in Python; there is no such option)")
+    assert str(message) == "omp failed; see .failures: predict() works."
+    assert told(message) == "omp failed: `variegate predict` works."
+
+
+def test_messages_survive_another_process():
+    error = pickle.loads(pickle.dumps(ValueError(Message("give ", Argument("size")))))
+    assert told(error) == "give --size"
 
 
 def test_warnings_are_told_once(capsys):

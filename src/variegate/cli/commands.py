@@ -46,6 +46,7 @@ Examples:
 @click.option("--repeats", type=POSITIVE, default=5, show_default=True, help="Splits of that comparison.")
 @click.option("--alternatives", type=POSITIVE, default=5, show_default=True, help="How many alternative sets to list.")
 @click.option("--max-iter", type=Whole(min=1), help="Laps of the chains, at most; about 1,000 steps each.")
+@click.option("--tol", type=Number(min=0, min_open=True), help="Largest error of a probability. Default: 0.03.")
 @click.option("--out", type=click.Path(file_okay=False), default="variegate-out", show_default=True, metavar="DIR")
 @click.option("--overwrite", is_flag=True, help="Replace the results of an earlier run in DIR.")
 @run_options

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 import warnings
 from collections.abc import Iterator
@@ -10,6 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import click
+
+from ..messages import Argument, Message
 
 OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -46,7 +49,7 @@ def heard_warnings(quiet: bool) -> Iterator[list[str]]:
     heard: list[str] = []
 
     def show(message: Any, category: Any, *_: Any, **__: Any) -> None:
-        text = as_options(one_line(str(message)))
+        text = told(message)
         if issubclass(category, UserWarning) and text not in heard:
             heard.append(text)
             say(f"warning: {text}", quiet)
@@ -58,66 +61,33 @@ def heard_warnings(quiet: bool) -> Iterator[list[str]]:
         yield heard
 
 
-# the library speaks of Python's arguments; here the same things are options
-_ARGUMENTS = {
-    "n_features_to_select": "--size",
-    "expected_size": "--expected-size",
-    "always_include": "--always-include",
-    "max_iter": "--max-iter",
-    "outcome_table": "--outcome-table",
-    "outcome_id": "--outcome-id",
-    "outcome": "--outcome",
-    "id_column": "--id-column",
-    "missing": "--missing",
-    "categorical": "--categorical",
-    "drop": "--exclude",
-    "delimiter": "--delimiter",
-    "samples": "--samples",
-    "task": "--task",
-    "screen": "--screen",
-    "size": "--size",
-    "n_jobs": "--jobs",
-    "test_size": "--test-size",
-}
-# and these are files and commands, or nothing that a command leaves behind
-_WORDS = {
-    "predict() averages": "`variegate predict` averages",
-    "inclusion_probabilities_": "the probabilities in selection.csv",
-    "Give a size": "Give --size",
-    " or a larger error (tol)": "",
-    "; see .failures": "",
-    "; see .selections": "",
-}
-_TOLERANCE = re.compile(r" \(tol, now [^)]*\)")
-_PYTHON_ONLY = re.compile(r"\b(header|columns|ignore_case|rank)=")
-_VALUE = r"""(?P<value>\[?(?:'[^']*'|"[^"]*")\]?)?"""
-_GIVEN = re.compile(rf"\b(?P<name>{'|'.join(_ARGUMENTS)})=(?!=){_VALUE}")
-_NAMED = re.compile(rf"\b(?P<name>{'|'.join(name for name in _ARGUMENTS if '_' in name)})\b(?!=)")
+# options that are not called as the argument is
+_OPTIONS = {"n_features_to_select": "--size", "drop": "--exclude", "n_jobs": "--jobs"}
+_PYTHON_ONLY = ("header", "columns", "ignore_case", "rank", "groups", "slab_precision", "prior_log_odds")
 
 
-def as_options(text: str) -> str:
-    """A message of the library with its arguments as options.
+def as_option(argument: Argument) -> str:
+    """An argument of the library as what to type here.
 
-    >>> as_options("choose missing='drop_samples' or 'impute', or drop=['a b']")
-    "choose --missing drop_samples or 'impute', or --exclude 'a b'"
-    >>> as_options("give n_features_to_select")
-    'give --size'
-    >>> as_options("give rank= or a larger bandwidth")
-    'give rank= or a larger bandwidth (in Python; there is no such option)'
+    >>> as_option(Argument("missing", "impute")), as_option(Argument("drop", ["a b"]))
+    ('--missing impute', "--exclude 'a b'")
+    >>> as_option(Argument("rank"))
+    'rank (in Python; there is no such option)'
     """
+    if argument.name in _PYTHON_ONLY:
+        return f"{argument} (in Python; there is no such option)"
+    option = _OPTIONS.get(argument.name, f"--{argument.name.replace('_', '-')}")
+    if argument.value is None:
+        return option
+    names = isinstance(argument.value, list)  # separated by commas; one inside of a name is written twice
+    value = ",".join(name.replace(",", ",,") for name in argument.value) if names else str(argument.value)
+    return f"{option} {shlex.quote(value)}"
 
-    def given(found: re.Match[str]) -> str:
-        value = (found["value"] or "").strip("[]")
-        plain = value[1:-1] if re.fullmatch(r"['\"][\w.-]+['\"]", value) else value
-        return f"{_ARGUMENTS[found['name']]} {plain}".rstrip()
 
-    text = text.replace("must be None or ", "must be ")  # no option, no None
-    text = _TOLERANCE.sub("", text)
-    for words, here in _WORDS.items():
-        text = text.replace(words, here)
-    if _PYTHON_ONLY.search(text):
-        text = f"{text.rstrip('.')} (in Python; there is no such option)"
-    return _NAMED.sub(lambda found: _ARGUMENTS[found["name"]], _GIVEN.sub(given, text))
+def told(message: object) -> str:
+    """What an error or a warning says, for users of the command line: on one line, with options for arguments."""
+    said = message.args[0] if isinstance(message, Exception) and message.args else message
+    return one_line(said.in_shell(as_option) if isinstance(said, Message) else str(message))
 
 
 def explained(error: BaseException) -> str:
@@ -128,7 +98,7 @@ def explained(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return "out of memory; --screen keeps fewer columns"
     if isinstance(error, ValueError | ImportError | RuntimeError) and str(error):
-        return as_options(str(error))
+        return told(error)
     return f"{type(error).__name__}: {error}. This is a bug; VARIEGATE_DEBUG=1 shows where it happened"
 
 

@@ -22,7 +22,7 @@ from ..saving import save
 from ..tables import Findings, findings
 from .files import new_folder, writing
 from .inputs import Input, read_input, read_similarity
-from .messages import as_options, heard_warnings, is_watched, say
+from .messages import heard_warnings, is_watched, say, told
 from .record import as_json, run_record, unlike_before
 from .show import show_selection
 from .signals import check_interrupt
@@ -110,9 +110,9 @@ def find_answer(options: Mapping[str, Any], clock: Clock, table: str | None = No
 
 def warn_of_inputs(about: Mapping[str, Any], quiet: bool, heard: list[str]) -> None:
     """Repeating a run on other data is allowed, but not in silence."""
-    for told in unlike_before(about, click.get_current_context().meta.get("variegate.config")):
-        heard.append(told)
-        say(f"warning: {told}", quiet)
+    for change in unlike_before(about, click.get_current_context().meta.get("variegate.config")):
+        heard.append(change)
+        say(f"warning: {change}", quiet)
 
 
 def fitted(options: Mapping[str, Any], data: Input, similarity: Any) -> Any:
@@ -127,6 +127,7 @@ def fitted(options: Mapping[str, Any], data: Input, similarity: Any) -> Any:
         groups=groups,
         screen=options["screen"],
         max_iter=options["max_iter"],
+        tol=options["tol"],
         random_state=options["seed"],
         verbose=int(is_watched(options["quiet"])),
     ).fit(data.X, data.y)
@@ -138,7 +139,7 @@ def fitted(options: Mapping[str, Any], data: Input, similarity: Any) -> Any:
 def diagnosed(found: Diagnostics, quiet: bool) -> dict[str, Any]:
     """How far to trust the fit; what a reader should know is said."""
     for message in found.messages():
-        say(f"note: {as_options(message)}", quiet)
+        say(f"note: {told(message)}", quiet)
     bound = None if found.bound is None else found.bound._asdict()
     return {**found._asdict(), "bound": bound, "messages": found.messages()}
 

@@ -11,6 +11,7 @@ import numpy as np
 from ..baselines import as_method, chooses_size
 from ..candidates import by_column
 from ..estimators.parameters import is_number, is_whole
+from ..messages import Argument, Message, Words
 from .engine import Running, Work, collect
 from .inputs import Data, read_data
 from .result import Comparison, comparison_of
@@ -151,11 +152,20 @@ def _check(study: Study, repeats: int) -> None:
         raise ValueError(f"repeats must be a whole number above zero, got {repeats!r}.")
     counted = study.screen is not None and not callable(study.screen)
     if counted and not (is_whole(study.screen) and study.screen >= 1):
-        raise ValueError(f"screen must be None, a number of columns to keep, or a function; got {study.screen!r}.")
+        raise ValueError(
+            Message(
+                Argument("screen"),
+                " must be a number of columns to keep",
+                Words(", or a function"),
+                f"; got {study.screen!r}.",
+            )
+        )
     most = min(M, study.screen) if counted else M
     if study.size is not None and not (is_whole(study.size) and 1 <= study.size <= most):
         raise ValueError(
-            f"size must be None or a whole number from 1 to {most}, the columns left; got {study.size!r}."
+            Message(
+                Argument("size"), f" must be a whole number from 1 to {most}, the columns left; got {study.size!r}."
+            )
         )
     known = study.reference in study.methods and chooses_size(study.methods[study.reference])
     if study.size is None and not known:
@@ -172,7 +182,10 @@ def _check(study: Study, repeats: int) -> None:
     share = study.test_size / N if is_whole(study.test_size) else study.test_size
     if not is_number(share) or not 0 < share < 1:
         raise ValueError(
-            f"test_size must be a share between 0 and 1, or a number of rows below {N}; got {study.test_size!r}."
+            Message(
+                Argument("test_size"),
+                f" must be a share between 0 and 1, or a number of rows below {N}; got {study.test_size!r}.",
+            )
         )
     _check_split(study.data, min(share, 1 - share), study.test_size)
 
@@ -196,14 +209,21 @@ def _check_split(data: Data, smaller: float, test_size: Any) -> None:
     if data.task == "regression":
         if len(data.y) * smaller < 2:
             raise ValueError(
-                f"Both parts need two rows or more: test_size={test_size} of {len(data.y)} rows does not do."
+                Message(
+                    "Both parts need two rows or more: ",
+                    Argument("test_size", test_size),
+                    f" of {len(data.y)} rows does not do.",
+                )
             )
         return
     counts = np.bincount(data.y)
     if counts.min() * smaller < 1:
         raise ValueError(
-            f"{counts.min()} rows of class {data.classes[counts.argmin()]!r} are too few for test_size={test_size}: "
-            "both parts need some. Leave that class out, or change test_size."
+            Message(
+                f"{counts.min()} rows of class {data.classes[counts.argmin()]!r} are too few for ",
+                Argument("test_size", test_size),
+                ": both parts need some. Leave that class out, or change it.",
+            )
         )
 
 

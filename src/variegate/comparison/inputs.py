@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import type_of_target
 
+from ..messages import Argument, Message
 from ..naming import column_labels
 
 Task = Literal["regression", "classification"]
@@ -64,8 +65,14 @@ def task_of(y: NDArray[Any]) -> str:
     kind = type_of_target(y)
     if kind == "multiclass":
         raise ValueError(
-            f"y holds {len(np.unique(y))} different whole numbers, which may be classes or counts: say which with "
-            'task="classification" or task="regression".'
+            Message(
+                f"y holds {len(np.unique(y))} different whole numbers, which may be classes or counts: say which ",
+                "with ",
+                Argument("task", "classification"),
+                " or ",
+                Argument("task", "regression"),
+                ".",
+            )
         )
     return "classification" if kind == "binary" else "regression"
 

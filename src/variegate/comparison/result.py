@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from .. import metrics, plots
+from ..messages import Argument, Message, Words
 from ..types import IntArray
 from .scores import ACCURACY
 from .study import Study
@@ -117,21 +118,31 @@ class Comparison:
 
     def messages(self) -> list[str]:
         """What a reader of the tables should know."""
-        said = []
+        said: list[str] = []
         failed = self.failures
         for name, rows in failed.groupby("method", sort=False):
             last = rows["error"].iloc[0].splitlines()[-1]
             n = (self.selections["method"] == name).sum()
-            said.append(f"{name} failed in {len(rows)} of {n} repeats ({last}); see .failures.")
+            said.append(
+                Message(f"{name} failed in {len(rows)} of {n} repeats ({last})", Words("; see .failures"), ".")
+            )
         if empty := int((self.selections["own_size"] == 0).sum()):
             said.append(
-                f"The best set of {self.reference} was empty in {empty} repeats: all methods chose one feature there. "
-                "Give a size to compare larger sets."
+                Message(
+                    f"The best set of {self.reference} was empty in {empty} repeats: all methods chose one feature "
+                    "there. Give ",
+                    Argument("size"),
+                    " to compare larger sets.",
+                )
             )
         if warned := int((self.selections["warnings"].map(len) > 0).sum()):
             first = next(line for lines in self.selections["warnings"] for line in lines)
             said.append(
-                f"{warned} of {len(self.selections)} selections came with warnings (e.g. {first}); see .selections."
+                Message(
+                    f"{warned} of {len(self.selections)} selections came with warnings (e.g. {first})",
+                    Words("; see .selections"),
+                    ".",
+                )
             )
         return said
 

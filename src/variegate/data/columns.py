@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from ..messages import Argument, Message
 from .errors import UnreadableInput
 from .text import line_of, open_quote, records, shortened
 
@@ -70,10 +71,13 @@ def check_filled(path: str | Path, frame: pd.DataFrame, text: str, delimiter: st
     column = 1 + int(frame.columns[(frame.iloc[row] == "").to_numpy().argmax()])
     line = line_of(path, text, delimiter, row, quoted)
     got = shortened(text.split("\n")[line - 1])
-    way_out = "; delete or complete the line" + (
-        ", or give columns= or delimiter=" if quoted else f" (columns end at {delimiter!r})"
+    other = (", or give ", Argument("columns"), " or ", Argument("delimiter"))
+    raise UnreadableInput(
+        Message(
+            f"{path}, line {line}: expected something in column {column}, got '{got}'; delete or complete the line",
+            *(other if quoted else (f" (columns end at {delimiter!r})",)),
+        )
     )
-    raise UnreadableInput(f"{path}, line {line}: expected something in column {column}, got '{got}'{way_out}")
 
 
 def _parser_message(path: str | Path, text: str, delimiter: str, quoted: bool, complaint: str) -> str:
@@ -83,8 +87,9 @@ def _parser_message(path: str | Path, text: str, delimiter: str, quoted: bool, c
     width = text_width(path, text, delimiter, quoted)
     for record in records(path, text, delimiter, quoted):
         if len(record.cells) > width:
-            return (
+            return Message(
                 f"{path}, line {record.line}: expected {width} columns as in the first line, got "
-                f"{len(record.cells)}; correct the line, or give delimiter="
+                f"{len(record.cells)}; correct the line, or give ",
+                Argument("delimiter"),
             )
     return f"{path}: not a readable table ({shortened(complaint, 120)})"

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from ..messages import Argument, Message
 from .errors import DataWarning, UnreadableInput
 from .text import (
     check_delimiter,
@@ -69,8 +70,11 @@ def open_text_table(path: str | Path, delimiter: str | None = None) -> TextTable
         columns = ["", *columns] if below.cells[-1].strip() else [*columns, ""]
     if len(columns) < 2:
         raise UnreadableInput(
-            f"{path}: expected several columns, but with the delimiter {delimiter!r} there is one: "
-            f"'{shortened(line)}'; give another delimiter="
+            Message(
+                f"{path}: expected several columns, but with the delimiter {delimiter!r} there is one: "
+                f"'{shortened(line)}'; give another ",
+                Argument("delimiter"),
+            )
         )
     check_names(columns, str(path), "columns")
     _warn_numbers(path, columns)
@@ -167,8 +171,11 @@ def _check_widths(table: TextTable) -> None:
     for record in lines:
         if len(record.cells) != width:
             raise UnreadableInput(
-                f"{table.path}, line {record.line}: expected {width} columns as in the header, got "
-                f"{len(record.cells)}; correct the line, or give delimiter="
+                Message(
+                    f"{table.path}, line {record.line}: expected {width} columns as in the header, got "
+                    f"{len(record.cells)}; correct the line, or give ",
+                    Argument("delimiter"),
+                )
             )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..messages import Argument, Message
 from .columns import check_filled, pick_columns
 from .csv_table import MISSING, NUMBER
 from .errors import DataWarning, UnreadableInput
@@ -71,8 +72,11 @@ def read_edges(
     top = [cell.strip() for cell in next(records(path, text, delimiter)).cells]
     if len(top) < 2:
         raise UnreadableInput(
-            f"{path}: expected at least two columns, but with the delimiter {delimiter!r} the "
-            f"first line has one: '{shortened(line)}'; give another delimiter="
+            Message(
+                f"{path}: expected at least two columns, but with the delimiter {delimiter!r} the first line has one: "
+                f"'{shortened(line)}'; give another ",
+                Argument("delimiter"),
+            )
         )
     positions = _positions(path, top, columns)
     frame = pick_columns(path, text, delimiter, positions)
@@ -100,7 +104,11 @@ def _positions(path: str | Path, top: list[str], columns: Sequence[str] | Sequen
     right = [isinstance(end, str | int | np.integer) and not isinstance(end, bool) for end in wanted]
     if right != [True, True] or wanted[0] == wanted[1]:
         raise ValueError(
-            f"expected columns= with the two (names, or positions from 0) that hold the ends, got {columns!r}"
+            Message(
+                "expected the two ",
+                Argument("columns"),
+                f" (names, or positions from 0) that hold the ends, got {columns!r}",
+            )
         )
     positions = []
     for column in wanted:
@@ -140,8 +148,14 @@ def _ask_about_header(path: str | Path, frame: pd.DataFrame) -> None:
         return
     if not {name.casefold() for name in names.unique()} & {name.casefold() for name in top}:
         warnings.warn(
-            f"{path}: the first line, '{shortened(' '.join(top))}', is read as an edge, but neither name "
-            "occurs again; give header=True if it is a header, header=False if not",
+            Message(
+                f"{path}: the first line, '{shortened(' '.join(top))}', is read as an edge, but neither name occurs "
+                "again; give ",
+                Argument("header", True),
+                " if it is a header, ",
+                Argument("header", False),
+                " if not",
+            ),
             DataWarning,
             stacklevel=3,
         )
@@ -152,8 +166,11 @@ def _ask_about_star(path: str | Path, frame: pd.DataFrame) -> None:
     same = [frame.iloc[0, j] for j in (0, 1) if (frame.iloc[:, j] == frame.iloc[0, j]).all()]
     if len(same) == 1 and len(frame) > 1:
         warnings.warn(
-            f"{path}: every edge leads to '{shortened(same[0])}'; if the names stand in other columns, give columns=, "
-            "such as [0, 2]",
+            Message(
+                f"{path}: every edge leads to '{shortened(same[0])}'; if the names stand in other columns, give ",
+                Argument("columns", [0, 2]),
+                ", say",
+            ),
             DataWarning,
             stacklevel=3,
         )
@@ -170,9 +187,12 @@ def _network(path: str | Path, frame: pd.DataFrame, ignore_case: bool) -> Networ
     elif len(clashes):
         example = [name for name in names if name.casefold() == clashes.iloc[0]][:2]
         warnings.warn(
-            f"{path}: {len(clashes)} names differ from another in upper and lower case only (e.g. "
-            f"{example[0]} "
-            f"and {example[1]}); they are kept as different nodes, ignore_case=True merges them",
+            Message(
+                f"{path}: {len(clashes)} names differ from another in upper and lower case only (e.g. {example[0]} "
+                f"and {example[1]}); they are kept as different nodes, ",
+                Argument("ignore_case", True),
+                " merges them",
+            ),
             DataWarning,
             stacklevel=4,
         )

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ..messages import Argument, Message
 from .csv_table import MISSING
 from .errors import UnreadableInput
 from .frames import RawTable
@@ -145,10 +146,11 @@ def _number_or_text(raw: RawTable, name: str, cells: pd.Series) -> pd.Series:
     if 2 * int((present & ~wrong).sum()) < int(present.sum()):
         return text
     raise UnreadableInput(
-        f"{place(raw, row)}, column '{shortened(name)}': expected a number, got "
-        f"'{shortened(text.iloc[row])}' "
-        f"({int(wrong.sum())} such cells); correct it, leave it blank if missing, or say "
-        f"categorical=['{shortened(name)}']"
+        Message(
+            f"{place(raw, row)}, column '{shortened(name)}': expected a number, got '{shortened(text.iloc[row])}' "
+            f"({int(wrong.sum())} such cells); correct it, leave it blank if missing, or say ",
+            Argument("categorical", [shortened(name)]),
+        )
     )
 
 
@@ -161,9 +163,15 @@ def _levels(column: pd.Series, where: str, asked_for: bool) -> Sequence[str]:
     levels, name = sorted(set(column.dropna())), shortened(str(column.name))
     if len(levels) > _MOST_CATEGORIES and not asked_for:
         raise UnreadableInput(
-            f"{where}, column '{name}': expected numbers or at most {_MOST_CATEGORIES} categories, got text with "
-            f"{len(levels)} different values (e.g. '{shortened(levels[0])}'); leave it out by drop=['{name}'], or say "
-            f"id_column='{name}' or categorical=['{name}']"
+            Message(
+                f"{where}, column '{name}': expected numbers or at most {_MOST_CATEGORIES} categories, got text with "
+                f"{len(levels)} different values (e.g. '{shortened(levels[0])}'); leave it out by ",
+                Argument("drop", [name]),
+                ", or say ",
+                Argument("id_column", name),
+                " or ",
+                Argument("categorical", [name]),
+            )
         )
     return levels or ["missing"]
 

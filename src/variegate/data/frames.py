@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from ..messages import Argument, Message
 from .csv_table import check_names, open_text_table, parse_text_table
 from .errors import UnreadableInput, optional
 from .text import read_bytes
@@ -142,9 +143,11 @@ def _labels(
     wrong = [key for key in present if key not in _VAGUE_KEYS]
     if wrong and found is None:
         raise UnreadableInput(
-            f"{path}: expected a name in '{wrong[0]}' for each of the {shape[axis]} "
-            f"{('rows', 'columns')[axis]} of X {shape}, got shape {arrays[wrong[0]].shape}; correct it, or "
-            "turn X by the option samples="
+            Message(
+                f"{path}: expected a name in '{wrong[0]}' for each of the {shape[axis]} {('rows', 'columns')[axis]} "
+                f"of X {shape}, got shape {arrays[wrong[0]].shape}; correct it, or turn X by ",
+                Argument("samples"),
+            )
         )
     return [str(value) for value in arrays.pop(found)] if found else None
 

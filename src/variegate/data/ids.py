@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pandas as pd
 
+from ..messages import Argument, Message
 from .errors import DataWarning, UnreadableInput
 from .frames import RawTable
 from .outcome import check_column
@@ -67,10 +68,15 @@ def _check_different(raw: RawTable, column: str) -> None:
     rows = [int(i) for i in repeated.index[repeated == repeated.iloc[0]][:3]]
     places = [str(i + 1 if raw.line_of is None else raw.line_of(i)) for i in rows]
     raise UnreadableInput(
-        f"{raw.where}, column '{shortened(column)}': expected sample ids that differ in every row, but "
-        f"'{shortened(repeated.iloc[0])}' stands in {'rows' if raw.line_of is None else 'lines'} {', '.join(places)} "
-        f"({repeated.nunique()} such ids); leave the column out by drop=[{column!r}], or say id_column={column!r} "
-        "if samples were measured repeatedly; as a feature it needs another name"
+        Message(
+            f"{raw.where}, column '{shortened(column)}': expected sample ids that differ in every row, but "
+            f"'{shortened(repeated.iloc[0])}' stands in {'rows' if raw.line_of is None else 'lines'} "
+            f"{', '.join(places)} ({repeated.nunique()} such ids); leave the column out by ",
+            Argument("drop", [column]),
+            ", or say ",
+            Argument("id_column", column),
+            " if samples were measured repeatedly; as a feature it needs another name",
+        )
     )
 
 
@@ -90,8 +96,12 @@ def _warn_ids_as_features(raw: RawTable, features: Collection[str | None]) -> No
     for name in raw.frame.columns:
         if name not in features and _ID_NAME.fullmatch(name) and not _is_indicator(raw.frame[name]):
             warnings.warn(
-                f"{raw.where}: the column '{shortened(name)}' reads like ids, but is used as a feature; "
-                f"give id_column={name!r} or drop=[{name!r}]",
+                Message(
+                    f"{raw.where}: the column '{shortened(name)}' reads like ids, but is used as a feature; give ",
+                    Argument("id_column", name),
+                    " or ",
+                    Argument("drop", [name]),
+                ),
                 DataWarning,
                 stacklevel=4,
             )

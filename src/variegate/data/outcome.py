@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ..messages import Argument, Message
 from .csv_table import MISSING, check_names
 from .encode import check_scalar, place
 from .errors import DataWarning, UnreadableInput, did_you_mean
@@ -49,7 +50,9 @@ def with_outcome(raw: RawTable, outcome: str | None, second: RawTable | None) ->
     ids = raw.ids if raw.ids is not None else tuple(map(str, range(1, len(raw.frame) + 1)))
     if outcome is None:
         if second is not None:
-            raise ValueError("expected outcome= with the name of a column of outcome_table")
+            raise ValueError(
+                Message("expected ", Argument("outcome"), ", the name of a column of ", Argument("outcome_table"))
+            )
         return Parts(raw, ids, None)
     if second is not None:
         return _joined(raw, ids, outcome, second)
@@ -64,8 +67,13 @@ def _joined(raw: RawTable, ids: tuple[str, ...], outcome: str, second: RawTable)
     check_column(second, outcome, "an outcome column")
     if outcome in raw.frame.columns:  # it would be a feature that predicts itself
         raise UnreadableInput(
-            f"{raw.where}: expected the outcome '{outcome}' in {second.where} only, but this table has such a column "
-            f"too; leave it out by drop=['{outcome}'], or give no outcome_table="
+            Message(
+                f"{raw.where}: expected the outcome '{outcome}' in {second.where} only, but this table has such a "
+                "column too; leave it out by ",
+                Argument("drop", [outcome]),
+                ", or give no ",
+                Argument("outcome_table"),
+            )
         )
     frame, keys = second.frame, list(second.ids or ())
     check_names(keys, second.where, "sample ids")
@@ -74,8 +82,12 @@ def _joined(raw: RawTable, ids: tuple[str, ...], outcome: str, second: RawTable)
     found = np.array([i in y.index for i in ids])
     if not found.any():
         raise UnreadableInput(
-            f"{second.where}: expected the sample ids of {raw.where}, but none is there: '{ids[0]}' against "
-            f"'{keys[0] if keys else ''}'; give id_column=, or use the same ids in both"
+            Message(
+                f"{second.where}: expected the sample ids of {raw.where}, but none is there: '{ids[0]}' against "
+                f"'{keys[0] if keys else ''}'; give ",
+                Argument("id_column"),
+                ", or use the same ids in both",
+            )
         )
     if not found.all():
         warnings.warn(

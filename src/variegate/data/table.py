@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ..messages import Argument, Message
 from .csv_table import check_names
 from .encode import fill_missing, missing_counts, one_hot, place, to_numeric
 from .errors import UnreadableInput, did_you_mean
@@ -142,8 +143,12 @@ def read_table(
     if 0 in parts.raw.frame.shape:
         samples_left, features_left = parts.raw.frame.shape
         raise UnreadableInput(
-            f"{raw.where}: expected samples and features, got {samples_left} samples and {features_left} features "
-            "beside ids and outcome; is this the right file, and the right delimiter=?"
+            Message(
+                f"{raw.where}: expected samples and features, got {samples_left} samples and {features_left} features "
+                "beside ids and outcome; is this the right file, and the right ",
+                Argument("delimiter"),
+                "?",
+            )
         )
     numeric = replace(parts.raw, frame=to_numeric(parts.raw, categorical))
     _check_finite(numeric)
@@ -157,7 +162,9 @@ def _finish(
     keep, columns, imputed = _resolve_missing(where, frame, parts.y, missing)
     frame = frame.loc[keep, columns]
     if not len(frame) or not len(frame.columns):
-        raise UnreadableInput(f"{where}: nothing is left after missing values were dropped; use missing='impute'")
+        raise UnreadableInput(
+            Message(f"{where}: nothing is left after missing values were dropped; use ", Argument("missing", "impute"))
+        )
     encoded = one_hot(fill_missing(frame, where, given) if imputed else frame, where, categorical)
     constant = (encoded.X[0] == encoded.X).all(axis=0)
     kept = set(columns)
@@ -184,8 +191,11 @@ def _resolve_missing(
         named = ", ".join(f"{shortened(name) or repr(name)} ({count})" for name, count in list(counts.items())[:5])
         more = f" and {len(counts) - 5} more columns" if len(counts) > 5 else ""
         raise UnreadableInput(
-            f"{where}: expected no missing values, got some in {named}{more}; choose missing='drop_samples', "
-            "'drop_features' or 'impute'"
+            Message(
+                f"{where}: expected no missing values, got some in {named}{more}; choose ",
+                Argument("missing", "drop_samples"),
+                ", 'drop_features' or 'impute'",
+            )
         )
     keep = ~no_outcome
     if policy == "drop_samples" and counts:

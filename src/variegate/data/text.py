@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from ..messages import Argument, Message
 from .errors import UnreadableInput
 
 _GZIP = b"\x1f\x8b"
@@ -110,16 +111,20 @@ def find_delimiter(path: str | Path, line: str) -> str:
         if len(cells) > 1:
             return delimiter
     raise UnreadableInput(
-        f"{path}: expected columns separated by tabs, commas, semicolons, spaces or bars, but the "
-        "first line has "
-        f"only one: '{shortened(line)}'; give delimiter="
+        Message(
+            f"{path}: expected columns separated by tabs, commas, semicolons, spaces or bars, but the first line has "
+            f"only one: '{shortened(line)}'; give ",
+            Argument("delimiter"),
+        )
     )
 
 
 def check_delimiter(delimiter: str | None) -> None:
     """Refuse a delimiter that is no single character."""
     if delimiter is not None and not (isinstance(delimiter, str) and len(delimiter) == 1):
-        raise ValueError(f"expected delimiter= to be one character, such as ',' or '\\t', or None, got {delimiter!r}")
+        raise ValueError(
+            Message(Argument("delimiter"), f" must be one character, such as ',' or '\\t', got {delimiter!r}")
+        )
 
 
 def records(path: str | Path, text: str, delimiter: str, quoted: bool = True) -> Iterator[Record]:

@@ -5,6 +5,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ..messages import Argument, Message, Words
+
 Estimator = TypeVar("Estimator", bound=type[Any])
 
 PARAMETERS = """Parameters
@@ -98,24 +100,34 @@ def check_parameters(estimator: Any) -> None:
         value = getattr(estimator, name)
         learned = value is None if none is None else isinstance(value, str) and value == none
         if not (learned or (is_number(value) and value > 0)):
-            raise ValueError(f"{name} must be {none!r} or a number above zero, got {value!r}.")
+            raise ValueError(
+                Message(Argument(name), " must be ", Words(f"{none!r} or "), f"a number above zero, got {value!r}.")
+            )
     for name in ("fixed_size", "average"):
         if not isinstance(getattr(estimator, name), bool | np.bool_):
             raise ValueError(f"{name} must be True or False, got {getattr(estimator, name)!r}.")
     if estimator.fixed_size and estimator.n_features_to_select is None:
         raise ValueError("fixed_size=True needs to know the size: give n_features_to_select too.")
     if estimator.screen is not None and not (is_whole(estimator.screen) and estimator.screen >= 1):
-        raise ValueError(f"screen must be None or a number of columns to keep, got {estimator.screen!r}.")
+        raise ValueError(
+            Message(Argument("screen"), f" must be a number of columns to keep, got {estimator.screen!r}.")
+        )
     if not (is_whole(estimator.n_starts) and estimator.n_starts >= 1):
         raise ValueError(f"n_starts must be at least 1, a whole number, got {estimator.n_starts!r}.")
     if estimator.max_iter is not None and not (is_whole(estimator.max_iter) and estimator.max_iter >= 1):
-        raise ValueError(f"max_iter must be None or a whole number, at least 1, got {estimator.max_iter!r}.")
+        raise ValueError(
+            Message(Argument("max_iter"), f" must be a whole number, at least 1, got {estimator.max_iter!r}.")
+        )
     if not (isinstance(estimator.solver, str) and estimator.solver in ("chain", "rao_blackwell", "fixed_form")):
         raise ValueError(f'solver must be "chain", "rao_blackwell" or "fixed_form", got {estimator.solver!r}.')
     if estimator.tol is not None and not (is_number(estimator.tol) and estimator.tol >= 0):
-        raise ValueError(f"tol must be None or a number, zero or above, got {estimator.tol!r}.")
+        raise ValueError(Message(Argument("tol"), f" must be a number, zero or above, got {estimator.tol!r}."))
     if estimator.tol == 0 and estimator.solver == "chain":
-        raise ValueError(f"tol must be an error above zero, got {estimator.tol!r}: the chain would never stop.")
+        raise ValueError(
+            Message(
+                Argument("tol"), f" must be an error above zero, got {estimator.tol!r}: the chain would never stop."
+            )
+        )
 
 
 def is_number(value: Any) -> bool:

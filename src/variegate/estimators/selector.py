@@ -19,6 +19,7 @@ from ..inference import ChainSettings, Fit, Sample, Settings, Target, fit, sampl
 from ..inference.local_search import NOTHING
 from ..likelihoods import Grouped, SumLikelihood
 from ..likelihoods.checks import sample_weights, table
+from ..messages import Argument, Message, Words
 from ..naming import column_labels, find_positions
 from ..posterior import Posterior
 from ..predictions import PredictiveMixture, average_predictions
@@ -259,11 +260,20 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         """The best set, of the size that was asked for."""
         S = found.posterior.map(found.size)
         if not len(S):
-            beside = " beside those in always_include" if len(found.candidates.always) else ""
+            beside = (" beside those in ", Argument("always_include")) if len(found.candidates.always) else ()
             warnings.warn(
-                f"The best set is empty{beside}: no feature is supported well enough on its own, though "
-                f"{found.posterior.inclusion_prob().sum():.1f} are expected in a set. predict() averages over sets "
-                "and works; for a selection give n_features_to_select, or look at inclusion_probabilities_.",
+                Message(
+                    "The best set is empty",
+                    *beside,
+                    ": no feature is supported well enough on its own, though "
+                    f"{found.posterior.inclusion_prob().sum():.1f} are expected in a set. ",
+                    Words("predict()", "`variegate predict`"),
+                    " averages over sets and works; for a selection give ",
+                    Argument("n_features_to_select"),
+                    ", or look at ",
+                    Words("inclusion_probabilities_", "the probabilities in selection.csv"),
+                    ".",
+                ),
                 EmptySelectionWarning,
                 stacklevel=3,
             )

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..dpp import LowRankDPP
+from ..messages import Argument, Message, Words
 from .parameters import is_number, is_whole
 
 
@@ -24,19 +25,29 @@ def number_to_select(asked: Any, n_candidates: int, most: int | None = None) -> 
         size = max(int(asked * n_candidates), 1)
     else:
         raise ValueError(
-            f"n_features_to_select must be None, a whole number, or a share above 0 and at most 1, got {asked!r}."
+            Message(
+                Argument("n_features_to_select"),
+                f" must be a whole number, or a share above 0 and at most 1, got {asked!r}.",
+            )
         )
     if not 0 < size <= n_candidates:
         raise ValueError(
-            f"n_features_to_select must be between 1 and the {n_candidates} candidates, got {asked!r}. Candidates "
-            "are the columns, or groups of them, that vary and are neither screened out nor always included."
+            Message(
+                Argument("n_features_to_select"),
+                f" must be between 1 and the {n_candidates} candidates, got {asked!r}. Candidates are the columns, or "
+                "groups of them, that vary and are neither screened out nor always included.",
+            )
         )
     if most is not None and size > most:
         raise ValueError(
-            f"n_features_to_select={asked!r} asks for {size} features, and at most {most} of the {n_candidates} "
-            "candidates can be in a set together: the others are copies or combinations of those, as `similarity` "
-            f"(of rank {most}) has it. Ask for at most {most}, or let copies count as features of their own by "
-            'prior="bernoulli", posterior="bernoulli".'
+            Message(
+                Argument("n_features_to_select", asked),
+                f" asks for {size} features, and at most {most} of the {n_candidates} candidates can be in a set "
+                f"together: the others are copies or combinations of those, as `similarity` (of rank {most}) has it. "
+                f"Ask for at most {most}",
+                Words(', or let copies count as features of their own by prior="bernoulli", posterior="bernoulli"'),
+                ".",
+            )
         )
     return size
 
@@ -47,6 +58,9 @@ def prior_size(asked: float | None, most: int, first: float) -> float:
         return min(first, most / 4)
     if asked >= most:
         raise ValueError(
-            f"expected_size must be below {most}, the number of features that can be in a set together, got {asked}."
+            Message(
+                Argument("expected_size"),
+                f" must be below {most}, the number of features that can be in a set together, got {asked}.",
+            )
         )
     return float(asked)

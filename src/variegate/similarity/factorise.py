@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ..messages import Argument, Message
 from .cholesky import Kernel, pivoted_cholesky
 from .features import Array, SimilarityFeatures, SimilarityWarning, unit_rows
 
@@ -39,8 +40,12 @@ def factorise(
     factor = pivoted_cholesky(kernel, min(M, rank or _RANK_CAP), tol, rng)
     if rank is None and factor.trace_error > tol:
         warnings.warn(
-            f"{_RANK_CAP} similarity features leave a trace error of {factor.trace_error:.1%}, more than the "
-            f"tolerance {tol:.1%}: the items are too distinct for fewer; give rank= or a larger bandwidth",
+            Message(
+                f"{_RANK_CAP} similarity features leave a trace error of {factor.trace_error:.1%}, more than the "
+                f"tolerance {tol:.1%}: the items are too distinct for fewer; give ",
+                Argument("rank"),
+                " or a larger bandwidth",
+            ),
             SimilarityWarning,
             stacklevel=3,
         )

@@ -13,6 +13,7 @@ from ...dpp import SetDistribution
 from ...dpp.matching import with_inclusion_prob
 from ...dpp.sets import as_count, as_index_set
 from ...likelihoods import AugmentedLikelihood, ExpandedLikelihood, QuadraticLikelihood
+from ...messages import Argument, Message
 from ...types import FloatArray, IntArray
 from ..local_search import NOTHING
 from ..progress import Callback, ConvergenceWarning, Progress
@@ -205,9 +206,14 @@ def sample(
         warnings.warn("Interrupted: the probabilities are what was found so far.", ConvergenceWarning, stacklevel=2)
     elif not found.converged:
         warnings.warn(
-            f"After {found.laps} laps some probability still has a Monte Carlo error of "
-            f"{found.averages.error.max():.2g}, above {settings.tol:g}: allow more laps (max_iter) or a larger error "
-            "(tol).",
+            Message(
+                f"After {found.laps} laps some probability still has a Monte Carlo error of "
+                f"{found.averages.error.max():.2g}, above {settings.tol:g}: allow more laps (",
+                Argument("max_iter"),
+                ") or a larger error (",
+                Argument("tol"),
+                ").",
+            ),
             ConvergenceWarning,
             stacklevel=2,
         )

@@ -1,0 +1,57 @@
+"""Messages that name what to type: an argument in Python, an option on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument to give, with its value if one is meant.
+
+    >>> str(Argument("missing", "impute")), str(Argument("max_iter"))
+    ("missing='impute'", 'max_iter')
+    """
+
+    name: str
+    value: Any = None
+
+    def __str__(self) -> str:
+        return self.name if self.value is None else f"{self.name}={self.value!r}"
+
+
+@dataclass(frozen=True)
+class Words:
+    """What is said differently in Python and on the command line."""
+
+    python: str
+    shell: str = ""
+
+    def __str__(self) -> str:
+        return self.python
+
+
+class Message(str):
+    """A sentence for users of Python that other front ends can word their own way.
+
+    >>> said = Message("values are missing; choose ", Argument("missing", "impute"))
+    >>> said
+    "values are missing; choose missing='impute'"
+    >>> said.in_shell(lambda argument: f"--{argument.name} {argument.value}")
+    'values are missing; choose --missing impute'
+    """
+
+    parts: tuple[str | Argument | Words, ...]
+
+    def __new__(cls, *parts: str | Argument | Words) -> Self:
+        """Join the parts."""
+        said = super().__new__(cls, "".join(map(str, parts)))
+        said.parts = parts
+        return said
+
+    def in_shell(self, as_option: Callable[[Argument], str]) -> str:
+        """The same for users of the command line, where `as_option` names an argument."""
+        said = [as_option(part) if isinstance(part, Argument) else part for part in self.parts]
+        return "".join(part.shell if isinstance(part, Words) else part for part in said)
