@@ -60,6 +60,17 @@ def test_constant_columns_vanish(value, sparse):
 
 
 @pytest.mark.parametrize("form", [np.asarray, csc_array])
+def test_a_column_far_from_zero_is_measured_closely(form, rng):
+    X = rng.normal(size=(50, 2))
+    moved = X + np.array([1e12, 0.0])
+    weights = rng.uniform(0.5, 2.0, size=50)
+    got = Design.of(form(moved), weights)
+    expected = Design.of(moved - [1e12, 0], weights)  # what 1e12 left of the digits
+    np.testing.assert_allclose(got.inverse_scale, expected.inverse_scale, rtol=1e-9)
+    np.testing.assert_allclose(got.columns(np.arange(2)), expected.columns(np.arange(2)), atol=2e-4)
+
+
+@pytest.mark.parametrize("form", [np.asarray, csc_array])
 @pytest.mark.parametrize("unit", [1e307, 1e160, 1e-160, 1e-200, 1e-307])
 def test_columns_whose_variance_no_float_can_hold(unit, form, rng):
     """Neither a constant column nor a numpy warning: an error that says what to do."""

@@ -7,7 +7,8 @@ import variegate
 
 LAYERS = [
     {"messages", "threads", "types", "writing"},
-    {"dpp", "data", "design"},
+    {"design"},
+    {"dpp", "data"},
     {"similarity", "likelihoods", "priors", "screening"},
     {"naming", "datasets"},
     {"inference", "candidates"},

@@ -14,7 +14,7 @@ from .types import FloatArray, IntArray
 
 BLOCK_BYTES = 1 << 20  # dense tables are read through a float64 buffer of this size, which fits in cache
 LARGE_PRODUCT = 1e8  # multiplications, five milliseconds of them: from here on two halves side by side
-CONSTANT = 1e-11  # a standard deviation below this fraction of the mean is rounding error
+FAR = 1e-9  # columns whose standard deviation is a smaller fraction of the mean are measured from their first value
 ROUGH_BYTES = 1 << 26  # the most that columns in single precision, and their squares, may take
 FAINT = 1e-150  # the square of a smaller standard deviation has few digits or none
 
@@ -43,8 +43,15 @@ class Design:
             raise ValueError("X has columns whose variance overflows; rescale them to a sensible unit.")
         if _vary(X, np.flatnonzero(scale < FAINT), weights > 0):
             raise ValueError("X has columns whose variance underflows; rescale them to a sensible unit.")
-        constant = scale <= np.maximum(CONSTANT * np.abs(centre), FAINT)
+        for columns, values in _dense_parts(X, np.flatnonzero(scale <= FAR * np.abs(centre))):
+            centre[columns], scale[columns] = _measured_closely(values, weights)
+        constant = scale <= FAINT
         return cls(X, centre, np.where(constant, 0.0, 1.0 / np.where(constant, 1.0, scale)))
+
+    @property
+    def varying(self) -> NDArray[np.bool_]:
+        """Which columns (M,) are not constant."""
+        return self.inverse_scale > 0
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -171,11 +178,36 @@ def _halves(M: int, work: int) -> list[slice]:
     return [slice(0, M // 2), slice(M // 2, M)] if M > 1 and M * work > LARGE_PRODUCT else [slice(0, M)]
 
 
-def _vary(X: Any, columns: IntArray, counted: NDArray[np.bool_]) -> bool:
-    """Whether any of these columns has two values in the rows that count; a few columns at a time."""
+def are_constant(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which columns of a dense table (n, m) are constant, up to the rounding error of numbers of their size.
+
+    >>> are_constant(np.array([[0.3, 1e12], [0.1 + 0.2, 1e12 + 1]])).tolist()
+    [True, False]
+    """
+    high, low = values.max(axis=0).astype(np.float64), values.min(axis=0).astype(np.float64)
+    rounding = 4 * np.finfo(np.float64).eps * np.maximum(np.abs(high), np.abs(low))
+    return np.asarray(0.5 * high - 0.5 * low <= rounding)  # the difference itself may be no float
+
+
+def _measured_closely(values: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Weighted means and standard deviations of columns far from zero; the second is 0 for constant ones."""
+    counted = weights > 0
+    share = weights[counted] / weights.sum()
+    base = values[counted][0]
+    off = values[counted] - base
+    mean = share @ off
+    scale = np.sqrt(share @ np.square(off - mean))
+    return base + mean, np.where(are_constant(values[counted]), 0.0, scale)
+
+
+def _dense_parts(X: Any, columns: IntArray) -> Iterator[tuple[IntArray, FloatArray]]:
+    """These columns, dense, a few at a time."""
     for start in range(0, len(columns), 64):
-        some = X[:, columns[start : start + 64]]
-        values = some.toarray() if sparse.issparse(some) else some
-        if np.ptp(values[counted], axis=0).any():
-            return True
-    return False
+        some = columns[start : start + 64]
+        values = X[:, some].toarray() if sparse.issparse(X) else X[:, some]
+        yield some, values.astype(np.float64, copy=False)
+
+
+def _vary(X: Any, columns: IntArray, counted: NDArray[np.bool_]) -> bool:
+    """Whether any of these columns has two values in the rows that count."""
+    return any(np.ptp(values[counted], axis=0).any() for _, values in _dense_parts(X, columns))

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from .data.errors import did_you_mean
 from .dpp.sets import as_index_set
+from .messages import Argument, Message
 from .types import IntArray
 
 
@@ -31,9 +32,17 @@ def _position(label: Any, names: npt.NDArray[Any], what: str) -> int:
     found = np.flatnonzero(np.asarray(names) == label)
     if len(found) == 0:
         close = did_you_mean(str(label), names)
-        raise ValueError(f"{what}: there is no feature called {label!r} among the {len(names)} columns{close or '.'}")
+        raise ValueError(
+            Message(
+                Argument(what), f": there is no feature called {label!r} among the {len(names)} columns{close or '.'}"
+            )
+        )
     if len(found) > 1:
-        raise ValueError(f"{what}: columns {found[:5].tolist()} are all called {label!r}. Say which by its position.")
+        raise ValueError(
+            Message(
+                Argument(what), f": columns {found[:5].tolist()} are all called {label!r}. Say which by its position."
+            )
+        )
     return int(found[0])
 
 

@@ -291,7 +291,7 @@ class Posterior:
             n_iter=fit.n_iter,
             expected_size=float(self.inclusion_prob().sum()),
             prior_expected_size=float(target.size or target.prior.expected_size),
-            slab_precision=getattr(target.likelihood, "slab_precision", None),
+            slab_precision=target.slab_precision,
             n_sets=len(fit.sets),
             **(_of_chains(fit) if isinstance(fit, Sample) else {"bound": self._bound(fit)}),
         )

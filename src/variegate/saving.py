@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,6 @@ from .dpp import IndependentSets, LowRankDPP, SetDistribution
 from .estimators import DiverseClassifier, DiverseRegressor
 from .estimators.parameters import check_parameters
 from .inference import ChainSettings, Fit, Hyperparameters, Sample, Target
-from .likelihoods import FlipLikelihood
 from .selection import Training, selection_of
 from .similarity import SimilarityFeatures
 from .similarity.factorise import item_names
@@ -131,8 +130,8 @@ def _fitted(model: Any) -> dict[str, Any]:
         "covariates": data.covariates,
         "y": data.y,
         "weights": data.weights,
-        "slab_precision": cast(FlipLikelihood, found.target.likelihood).slab_precision,
-        "prior": "dpp" if isinstance(found.target.prior, LowRankDPP) else "bernoulli",
+        "slab_precision": found.target.slab_precision,
+        "prior": "dpp" if found.target.prior_has_volume else "bernoulli",
         "prior_theta": found.target.prior.theta,
         "family": found.target.family,
         "phi": found.target.phi,

@@ -14,6 +14,8 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import sparse
 
+from .design import are_constant
+
 Array = npt.NDArray[Any]
 
 _NEWTON_STEPS = 50
@@ -197,10 +199,10 @@ def _standardised(X: Array, w: Array) -> Array:
     S = X.astype(np.float64, order="C")  # numpy adds up by another order in another layout
     # to order one, before and after centring, so that sums and squares cannot under- or overflow
     np.ldexp(S, -np.frexp(np.abs(S).max(axis=0))[1], out=S)
+    constant = are_constant(S[w > 0])
     S -= (S * w[:, None]).sum(axis=0) / w.sum()
     largest = np.abs(S).max(axis=0)
-    # what is left of a constant column is rounding error of its size
-    S[:, largest <= 8 * np.finfo(np.float64).eps] = 0.0
+    S[:, constant] = 0.0
     S /= np.where(largest > 0, largest, 1.0)
     norms = np.sqrt((S * S * w[:, None]).sum(axis=0))
     scaled: Array = S / np.where(norms > 0, norms, 1.0)

@@ -88,7 +88,7 @@ def test_lines_that_may_be_headers_are_asked_about(tmp_path):
 
 def test_a_kind_of_interaction_between_the_names_is_told(tmp_path):
     path = write(tmp_path, "n.sif", "TP53 pp MDM2\nMDM2 pp APP\n")
-    with pytest.warns(DataWarning, match=r"every edge leads to 'pp'; .* columns=, such as \[0, 2\]"):
+    with pytest.warns(DataWarning, match=r"every edge leads to 'pp'; .* columns=\[0, 2\]"):
         read_edges(path)
     assert edges_of(read_edges(path, columns=[0, 2])) == {("MDM2", "TP53"), ("APP", "MDM2")}
 
@@ -149,10 +149,10 @@ def test_wrong_delimiter_and_columns(tmp_path):
     with pytest.raises(UnreadableInput, match="column number 7"):
         read_edges(path, columns=[0, 7])
     for wrong in ([0], "ab", [0, 0], 5, [True, False], [0.0, 1], [0, [1]]):
-        with pytest.raises(ValueError, match=r"the two \(names, or positions from 0\) that hold"):
+        with pytest.raises(ValueError, match=r"the two columns \(names, or positions from 0\) that hold"):
             read_edges(path, columns=wrong)
     for wrong in ("", "ab", 5):
-        with pytest.raises(ValueError, match="delimiter= to be one character"):
+        with pytest.raises(ValueError, match="delimiter must be one character"):
             read_edges(path, delimiter=wrong)
     with pytest.raises(ValueError, match="header=True, False or None"):
         read_edges(path, header="yes")

@@ -63,7 +63,6 @@ def heard_warnings(quiet: bool) -> Iterator[list[str]]:
 
 # options that are not called as the argument is
 _OPTIONS = {"n_features_to_select": "--size", "drop": "--exclude", "n_jobs": "--jobs"}
-_PYTHON_ONLY = ("header", "columns", "ignore_case", "rank", "groups", "slab_precision", "prior_log_odds")
 
 
 def as_option(argument: Argument) -> str:
@@ -71,17 +70,24 @@ def as_option(argument: Argument) -> str:
 
     >>> as_option(Argument("missing", "impute")), as_option(Argument("drop", ["a b"]))
     ('--missing impute', "--exclude 'a b'")
-    >>> as_option(Argument("rank"))
-    'rank (in Python; there is no such option)'
     """
-    if argument.name in _PYTHON_ONLY:
-        return f"{argument} (in Python; there is no such option)"
     option = _OPTIONS.get(argument.name, f"--{argument.name.replace('_', '-')}")
+    if not _has(option):
+        return f"{argument} (in Python; there is no such option)"
     if argument.value is None:
         return option
     names = isinstance(argument.value, list)  # separated by commas; one inside of a name is written twice
     value = ",".join(name.replace(",", ",,") for name in argument.value) if names else str(argument.value)
     return f"{option} {shlex.quote(value)}"
+
+
+def _has(option: str) -> bool:
+    """Whether the command that runs has this option; any command where none runs any more."""
+    from .main import cli
+
+    context = click.get_current_context(silent=True)
+    commands = [context.command] if context else cli.commands.values()
+    return any(option in parameter.opts for command in commands for parameter in command.params)
 
 
 def told(message: object) -> str:

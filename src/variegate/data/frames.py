@@ -146,7 +146,7 @@ def _labels(
             Message(
                 f"{path}: expected a name in '{wrong[0]}' for each of the {shape[axis]} {('rows', 'columns')[axis]} "
                 f"of X {shape}, got shape {arrays[wrong[0]].shape}; correct it, or turn X by ",
-                Argument("samples"),
+                Argument("samples", "columns"),
             )
         )
     return [str(value) for value in arrays.pop(found)] if found else None

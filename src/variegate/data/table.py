@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ..design import are_constant
 from ..messages import Argument, Message
 from .csv_table import check_names
 from .encode import fill_missing, missing_counts, one_hot, place, to_numeric
@@ -166,7 +167,7 @@ def _finish(
             Message(f"{where}: nothing is left after missing values were dropped; use ", Argument("missing", "impute"))
         )
     encoded = one_hot(fill_missing(frame, where, given) if imputed else frame, where, categorical)
-    constant = (encoded.X[0] == encoded.X).all(axis=0)
+    constant = are_constant(encoded.X)
     kept = set(columns)
     report = TableReport(
         constant=tuple(np.array(encoded.features, dtype=object)[constant]),

@@ -180,7 +180,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         given = () if self.always_include is None else self.always_include
         always = find_positions(given, self._names, M, "always_include")
         groups = group_of_columns(by_column(self.groups, self._names, M, "groups"))
-        varying = Design.of(X, sample_weights(weights, X.shape[0])).inverse_scale > 0
+        varying = Design.of(X, sample_weights(weights, X.shape[0])).varying
         open_ = varying.copy()
         open_[always] = False
         kept, columns = open_.copy(), np.flatnonzero(open_)

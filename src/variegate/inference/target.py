@@ -137,6 +137,11 @@ class Target:
         return isinstance(self.prior, LowRankDPP)
 
     @property
+    def slab_precision(self) -> float | None:
+        """That of the likelihood, if it has one."""
+        return self.likelihood.slab_precision if isinstance(self.likelihood, FlipLikelihood) else None
+
+    @property
     def family_has_volume(self) -> bool:
         """Whether ν is part of q."""
         return self.family == "dpp"

@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from ..design import CONSTANT, Design
+from ..design import Design
 from ..types import FloatArray, IntArray
 from .flips import Factor
+
+ROUNDING = 1e-13  # what is left of y is rounding error below this fraction of it; least squares leave some 1e-15
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Projected:
         return cls(
             design, weights, covariates, to_basis, Q, loadings, y_loadings, y_mean,
             information=design.cross((weights * residual)[None, :])[0],
-            diagonal=np.maximum(n * (design.inverse_scale > 0) - np.square(loadings).sum(axis=0), 0.0),
+            diagonal=np.maximum(n * design.varying - np.square(loadings).sum(axis=0), 0.0),
             total=total,
             n=n, log_det_fixed=log_det,
         )  # fmt: skip
@@ -108,7 +110,7 @@ def _without_rounding(residual: FloatArray, largest: float, weights: FloatArray)
     if largest == 0:
         return np.zeros_like(residual), 0.0
     share = residual / largest  # its squares neither over- nor underflow
-    if share @ (weights * share) <= weights.sum() * CONSTANT**2:
+    if share @ (weights * share) <= weights.sum() * ROUNDING**2:
         return np.zeros_like(residual), 0.0
     with np.errstate(over="ignore"):
         total = float(residual @ (weights * residual))

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.linalg import qr
 
-from ..design import Design
+from ..design import Design, are_constant
 from .factorise import check_rank, factorise, finite_matrix
 from .features import Array, SimilarityFeatures, SimilarityWarning, generator, unit_rows
 
@@ -73,7 +73,7 @@ class CorrelationKernel:
 
     def diagonal(self) -> Array:
         """Return ones, and zeros for constant columns."""
-        return (self.design.inverse_scale > 0).astype(float)
+        return self.design.varying.astype(float)
 
     def block(self, rows: Array | slice, cols: Array) -> Array:
         """Return the entries K[rows][:, cols]."""
@@ -102,10 +102,10 @@ def _standardised_rows(X: Array) -> Array:
     Z = np.array(X.T, order="C")
     # to order one, before and after centring, so that sums and squares cannot under- or overflow
     np.ldexp(Z, -np.frexp(np.abs(Z).max(axis=1, keepdims=True))[1], out=Z)
+    constant = are_constant(Z.T)
     Z -= Z.mean(axis=1, dtype=np.float64)[:, None].astype(Z.dtype)
     scale = np.abs(Z).max(axis=1, keepdims=True)
-    # what is left of a constant column is rounding error of its size
-    Z[scale[:, 0] <= 8 * np.finfo(Z.dtype).eps] = 0
+    Z[constant] = 0
     return unit_rows(Z / np.where(scale > 0, scale, 1))
 
 

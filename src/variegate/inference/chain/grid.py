@@ -29,7 +29,7 @@ def hyperparameter_grid(target: Target, noise_variance: float, *, average_size: 
         log_size = np.log([np.sum(1.0 / (1.0 + np.exp(-np.clip(log_lambda + t, -700, 700)))) for t in log_kappa])
     else:
         log_size = np.log([float(target.size)])
-    given = np.log([getattr(target.likelihood, "slab_precision", 1.0)])
+    given = np.log([target.slab_precision or 1.0])
     columns = float(np.mean(getattr(target.likelihood, "widths", 1.0)))  # of a feature
     log_c = _log_slab(log_size + np.log(columns), noise_variance) if average_slab else given
     log_prior = np.zeros((len(log_kappa), len(log_c)))

@@ -55,7 +55,7 @@ class Fit:
     @property
     def slab_precisions(self) -> FloatArray:
         """The slab precision of each set (n,): the one that was learned."""
-        return np.full(len(self.sets), getattr(self.target.likelihood, "slab_precision", np.nan))
+        return np.full(len(self.sets), self.target.slab_precision or np.nan)
 
     @cached_property
     def law(self) -> SetLaw:
