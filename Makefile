@@ -43,7 +43,10 @@ paper: $(VENV)/.dev  ## the paper's experiments into experiments/: make paper DA
 	$(foreach name,$(EXPERIMENTS),$(BIN)/variegate paper $(name) --data "$(DATA)" --jobs 2 --out experiments/$(name) &&) true
 
 test: $(VENV)/.dev  ## the test suite
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m "not slow" $(PYTEST_ARGS)
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m "not slow and not real" $(PYTEST_ARGS)
+
+test-real: $(VENV)/.dev  ## what needs a browser, a cluster of processes, or runs every page of the documentation
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m "real and not slow" $(PYTEST_ARGS)
 
 test-slow: $(VENV)/.dev  ## the test suite with its slow part
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)

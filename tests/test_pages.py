@@ -50,6 +50,7 @@ def with_code():
     return [name for name, path in PAGES.items() if any(b.language in RUN for b in blocks(path.read_text("utf-8")))]
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("name", with_code())
 def test_code_runs(name, here):
     from matplotlib import pyplot as plt

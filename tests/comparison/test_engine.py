@@ -72,6 +72,7 @@ def cluster(monkeypatch, tmp_path):
 
 
 # what joblib and distributed leave open or deprecate is theirs
+@pytest.mark.real
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.filterwarnings("ignore:Workers died")
@@ -88,6 +89,7 @@ def test_dask_cluster_that_loses_a_worker(cluster, tmp_path):
     assert_same(deadly, harmless)
 
 
+@pytest.mark.real
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.filterwarnings("ignore:Workers died")
@@ -100,6 +102,7 @@ def test_dask_cluster_is_sent_the_data_once(cluster):
         assert Counted.sent == 2 * hashed + 1
 
 
+@pytest.mark.real
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.filterwarnings("ignore:Workers died")
@@ -114,6 +117,7 @@ def test_method_that_kills_every_dask_worker_loses_nothing_else(cluster, tmp_pat
     assert stored(tmp_path / "run.db") == 2 * 4
 
 
+@pytest.mark.real
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 def test_dask_cluster_without_workers_is_not_waited_for_for_ever(monkeypatch):
     distributed = pytest.importorskip("distributed")
@@ -138,6 +142,7 @@ def assert_only_deadly_failed(found):
 # --- dying and going on -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.real
 def test_process_that_dies_is_replaced(tmp_path):
     methods = {**METHODS, "deadly": KillsOnce(str(tmp_path / "killed"))}
     with pytest.warns(UserWarning, match=r"Workers died: \d of 6 tasks had to be run again"):
@@ -146,6 +151,7 @@ def test_process_that_dies_is_replaced(tmp_path):
     assert_same(died, small_comparison(methods))
 
 
+@pytest.mark.real
 @pytest.mark.filterwarnings("ignore:Workers died")
 def test_method_that_kills_every_process_loses_nothing_else(tmp_path):
     with pytest.warns(UserWarning, match=r"deadly failed in 2 of 2 repeats \(It killed its worker"):
@@ -173,6 +179,7 @@ def stored(path):
         return 0
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("how", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_killed_in_the_middle_and_resumed(tmp_path, how):
     path = tmp_path / "run.db"

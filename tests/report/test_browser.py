@@ -11,6 +11,8 @@ import pytest
 import variegate as vg
 from report_problems import HOSTILE, posterior_model
 
+pytestmark = pytest.mark.real
+
 
 def given(model, include=(), exclude=()):
     """Inclusion probabilities of q under conditions, by Python: the explorer conditions q, not the chain."""

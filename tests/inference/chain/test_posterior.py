@@ -100,7 +100,7 @@ def test_sums_in_sums_and_groups_of_sums():
         SumLikelihood([parts[0], Logistic(X, y > 0, link="probit", sample_weight=np.full(len(X), 0.7))]),
     ):
         target = Target(likelihood, bernoulli_prior(likelihood.n_features, expected_size=2), "bernoulli")
-        assert close(sample(target, 1, ChainSettings(tol=0.005, max_laps=600, **NOT)), Enumerated(model_of(target)))
+        assert close(sample(target, 1, ChainSettings(tol=0.01, max_laps=300, **NOT)), Enumerated(model_of(target)))
     custom = SumLikelihood([parts[0], CustomLikelihood(lambda S: 0.0, 6, flip_gains=lambda S: np.zeros(6))])
     with pytest.raises(ValueError, match="needs a likelihood with a quadratic form"):
         sample(Target(custom, bernoulli_prior(6, expected_size=2), "bernoulli"), 0)
