@@ -9,9 +9,11 @@ from scipy.sparse import csr_array
 
 from variegate.likelihoods import (
     CustomLikelihood,
+    ExchangeLikelihood,
     FlipLikelihood,
     GainsLikelihood,
     Gaussian,
+    Grouped,
     Likelihood,
     Logistic,
     PredictiveLikelihood,
@@ -41,14 +43,30 @@ def both(**options):
     return SumLikelihood([Gaussian(X, REAL, **options), Logistic(X, BINARY, **options)])
 
 
+WIDE, UNIT = np.column_stack([X, RNG.normal(size=(N, 3))]), np.array([*range(M), 0, 2, 8])  # three groups of two
+
+
+def grouped(kind, y):
+    return lambda **options: Grouped(kind(WIDE, y, **options), UNIT)
+
+
 FITTED = {
     "gaussian": lambda **options: Gaussian(X, REAL, **options),
     "logit": lambda **options: Logistic(X, BINARY, **options),
     "probit": lambda **options: Logistic(X, BINARY, link="probit", **options),
 }
-FLIPPING = {**FITTED, "sum": both}
+FLIPPING = {
+    **FITTED,
+    "sum": both,
+    "groups": grouped(Gaussian, REAL),
+    "groups of classes": grouped(Logistic, BINARY),
+    "sum of groups": lambda **options: SumLikelihood(
+        [grouped(Gaussian, REAL)(**options), grouped(Gaussian, -REAL)(**options)]
+    ),
+}
 ALL = {**FLIPPING, "custom": lambda: CustomLikelihood(brute, M, flip_gains=brute_gains)}
-GAIN_TOLERANCE = {"gaussian": 1e-9, "custom": 0.0, "logit": 0.5, "probit": 0.5, "sum": 0.5}
+EXACT = ("gaussian", "groups", "sum of groups")
+GAIN_TOLERANCE = {name: 0.0 if name == "custom" else 1e-9 if name in EXACT else 0.5 for name in ALL}
 SETS = [np.arange(0), np.array([0]), np.array([3, 4]), np.array([0, 2, 5, 8]), np.arange(M)]
 members = pytest.mark.parametrize("name", ALL)
 flipping = pytest.mark.parametrize("name", FLIPPING)
@@ -61,7 +79,8 @@ def test_protocols(name):
     assert isinstance(model, Likelihood)
     assert isinstance(model, GainsLikelihood)
     assert isinstance(model, FlipLikelihood) == (name in FLIPPING)
-    assert isinstance(model, PredictiveLikelihood) == (name in FITTED)
+    assert isinstance(model, ExchangeLikelihood) == (name in FITTED)
+    assert isinstance(model, PredictiveLikelihood) == (name in FITTED or name.startswith("groups"))
     assert model.n_features == M
 
 
@@ -97,6 +116,18 @@ def test_gains_agree_with_evidence(name, S):
     for m in range(M):
         expected = model.log_evidence(np.union1d(S, [m])) - model.log_evidence(np.setdiff1d(S, [m]))
         assert gains[m] == pytest.approx(expected, rel=GAIN_TOLERANCE[name], abs=1e-8 + GAIN_TOLERANCE[name] / 3)
+
+
+@fitted
+@pytest.mark.parametrize("S", SETS[1:4], ids=len)
+def test_exchanges_agree_with_evidence(name, S):
+    model = ALL[name]()
+    gains, now = model.exchange_gains(S), model.log_evidence(S)
+    assert gains.shape == (len(S), M)
+    for i, j in enumerate(S):
+        for m in np.setdiff1d(np.arange(M), S):
+            expected = model.log_evidence(np.union1d(np.setdiff1d(S, [j]), [m])) - now
+            assert gains[i, m] == pytest.approx(expected, rel=GAIN_TOLERANCE[name], abs=1e-8 + GAIN_TOLERANCE[name])
 
 
 @members
