@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, log_expit, logsumexp
 
-from variegate.dpp.sets import as_index_set
 from variegate.inference import Target
+from variegate.sets import as_index_set
 from variegate.types import FloatArray, IntArray
 
 UNIFORM_SHARE = 5.0  # c: how much attention goes to features that look useless

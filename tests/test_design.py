@@ -6,7 +6,7 @@ from scipy.sparse import csc_array
 
 from variegate import design
 from variegate.design import Design, RoughDesign
-from variegate.dpp.gram import GramRows
+from variegate.gram import GramRows
 
 
 def tables(rng):

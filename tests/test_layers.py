@@ -6,8 +6,8 @@ from pathlib import Path
 import variegate
 
 LAYERS = [
-    {"messages", "threads", "types", "writing"},
-    {"design"},
+    {"checks", "messages", "threads", "types", "writing"},
+    {"design", "gram", "sets"},
     {"dpp", "data"},
     {"similarity", "likelihoods", "priors", "screening"},
     {"naming", "datasets"},

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .data.errors import did_you_mean
-from .dpp.sets import as_index_set
 from .messages import Argument, Message
+from .sets import as_index_set
 from .types import IntArray
 
 

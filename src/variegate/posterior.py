@@ -9,12 +9,12 @@ import numpy.typing as npt
 
 from .diagnostics import Bound, Diagnostics
 from .dpp import IndependentSets, SetDistribution
-from .dpp.sets import as_count, as_size
 from .inference import Fit, Sample, Target
 from .inference.local_search import best_exchanges, grow, polish, resize
 from .inference.variational.importance import smooth
 from .naming import find_positions
 from .predictions import Component, PredictiveMixture, average_predictions
+from .sets import as_count, as_size
 from .threads import one_blas_thread
 from .types import FloatArray, IntArray
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dpp.sets import as_index_set
+from ..sets import as_index_set
 from ..types import IntArray
 from .greedy import forward_evidence, forward_score, mrmr, omp
 from .penalised import elastic_net, lasso

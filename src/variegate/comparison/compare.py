@@ -10,7 +10,7 @@ import numpy as np
 
 from ..baselines import as_method, chooses_size
 from ..candidates import by_column
-from ..estimators.parameters import is_number, is_whole
+from ..checks import is_number, is_whole
 from ..messages import Argument, Message, Words
 from .engine import Running, Work, collect
 from .inputs import Data, read_data

@@ -13,7 +13,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import resample
 
 from .. import __version__, metrics, plots
-from ..estimators.parameters import is_whole
+from ..checks import is_whole
 from .engine import Running, Work, collect
 from .inputs import Data, described, read_data
 from .store import Store

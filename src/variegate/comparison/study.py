@@ -11,9 +11,9 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from .. import __version__, metrics
 from ..baselines.problem import Problem
 from ..candidates import choose_candidates
-from ..dpp.sets import as_index_set
 from ..estimators.side_information import similarity_features
 from ..screening import screen, screen_classes
+from ..sets import as_index_set
 from ..similarity import from_columns
 from ..types import IntArray
 from .inputs import Data, described

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..similarity.features import generator
+from ..checks import generator
 from .simulation import Array, Simulation, check_task, draw_outcome, random_coefficients
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..checks import generator
 from ..data import Network, network_from_edges
-from ..similarity.features import generator
 from .blocks import draw_blocks
 from .simulation import Array, Simulation, check_task, draw_outcome, random_coefficients
 

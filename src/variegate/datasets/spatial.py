@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..similarity.features import generator
+from ..checks import generator
 from .simulation import Simulation, check_task, draw_outcome
 from .temperature import gaussian_bumps
 

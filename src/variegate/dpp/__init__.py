@@ -4,9 +4,18 @@ from .distribution import SetDistribution, SetLaw
 from .fixed_size import FixedSize, of_size
 from .independent import IndependentSets
 from .low_rank import LowRankDPP
+from .matching import with_inclusion_prob
 
 # for the type checker: they meet the Protocols
 _MEMBERS: tuple[type[SetDistribution], ...] = (IndependentSets, LowRankDPP)
 _LAWS: tuple[type[SetLaw], ...] = (*_MEMBERS, FixedSize)
 
-__all__ = ["FixedSize", "IndependentSets", "LowRankDPP", "SetDistribution", "SetLaw", "of_size"]
+__all__ = [
+    "FixedSize",
+    "IndependentSets",
+    "LowRankDPP",
+    "SetDistribution",
+    "SetLaw",
+    "of_size",
+    "with_inclusion_prob",
+]

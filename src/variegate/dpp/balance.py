@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
+from ..sets import row_blocks
 from ..types import FloatArray, IntArray
-from .sets import row_blocks
 from .span import ROUNDING, Rows, propagate
 
 # Rows with L_ii above this are peeled: below, BᵀB + I loses at most three digits, and one more for every tenfold

@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from ..sets import as_index_set, as_size
 from ..types import FloatArray, IntArray
 from .distribution import SetDistribution, SetLaw
-from .sets import as_index_set, as_size
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from ..types import FloatArray, IntArray
-from . import poisson_binomial
-from .sets import (
+from ..sets import (
     as_count,
     as_index_set,
     as_items,
@@ -21,6 +19,8 @@ from .sets import (
     split_items,
     underflow_is_zero,
 )
+from ..types import FloatArray, IntArray
+from . import poisson_binomial
 
 
 @dataclass(frozen=True, eq=False, repr=False)

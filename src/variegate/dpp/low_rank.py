@@ -9,11 +9,7 @@ import numpy.typing as npt
 from scipy import linalg
 from scipy.special import expit, logit
 
-from ..types import AnyFloatArray, FloatArray, IntArray
-from . import maximise, poisson_binomial
-from .decomposition import Decomposition, decompose
-from .sampling import draw_projections
-from .sets import (
+from ..sets import (
     as_count,
     as_index_set,
     as_items,
@@ -25,6 +21,10 @@ from .sets import (
     split_items,
     underflow_is_zero,
 )
+from ..types import AnyFloatArray, FloatArray, IntArray
+from . import maximise, poisson_binomial
+from .decomposition import Decomposition, decompose
+from .sampling import draw_projections
 from .span import Rows, Span, log_row_norms, own_floor, uncertainty
 
 # Decompositions of fixed sizes kept for each object; each may hold as much memory as Φ.

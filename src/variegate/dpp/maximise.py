@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
+from ..sets import row_blocks
 from ..types import FloatArray, IntArray
-from .sets import row_blocks
 from .span import CANCELLED, NOTHING, Rows, Span
 
 # An exchange has to raise log q(S) by more than this: rounding must not let it go round in circles.

@@ -15,8 +15,8 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit
 
+from ..sets import BLOCK_BYTES
 from ..types import FloatArray, IntArray
-from .sets import BLOCK_BYTES
 
 
 @numba.njit(cache=True)

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 import numba
 import numpy as np
 
+from ..sets import row_blocks
 from ..types import FloatArray, IntArray
-from .sets import row_blocks
 
 BLOCK = 64  # items per block of the inverse distribution functions
 ROUNDING = 1e-12  # a remaining part of a row below this share is rounding

@@ -11,8 +11,8 @@ import numba
 import numpy as np
 from scipy import linalg
 
+from ..sets import row_blocks
 from ..types import AnyFloatArray, FloatArray, IntArray
-from .sets import row_blocks
 
 # A row counts as inside the span of others when less than this part of its length sticks out.
 SPAN_TOLERANCE = 1e-12

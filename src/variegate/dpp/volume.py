@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
+from ..gram import GramRows
+from ..sets import row_blocks, underflow_is_zero
 from ..types import AnyFloatArray, FloatArray, IntArray
-from .gram import GramRows
-from .sets import row_blocks, underflow_is_zero
 from .span import CANCELLED, Rows, log_row_norms, own_floor
 
 

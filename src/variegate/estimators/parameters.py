@@ -1,10 +1,10 @@
 """The parameters and attributes that both estimators share: said once, checked once."""
 
-from numbers import Integral, Real
 from typing import Any, TypeVar
 
 import numpy as np
 
+from ..checks import is_number, is_whole
 from ..messages import Argument, Message, Words
 
 Estimator = TypeVar("Estimator", bound=type[Any])
@@ -128,13 +128,3 @@ def check_parameters(estimator: Any) -> None:
                 Argument("tol"), f" must be an error above zero, got {estimator.tol!r}: the chain would never stop."
             )
         )
-
-
-def is_number(value: Any) -> bool:
-    """Whether it is a finite real number; booleans are rejected."""
-    return isinstance(value, Real) and value is not True and value is not False and bool(np.isfinite(float(value)))
-
-
-def is_whole(value: Any) -> bool:
-    """Whether it is a whole number; booleans are rejected."""
-    return isinstance(value, Integral) and value is not True and value is not False

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import is_number, is_whole
 from ..dpp import LowRankDPP
 from ..messages import Argument, Message, Words
-from .parameters import is_number, is_whole
 
 
 def largest_size(phi: NDArray[Any] | None, n_candidates: int) -> int:

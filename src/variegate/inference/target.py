@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..dpp import IndependentSets, LowRankDPP, SetDistribution, of_size
-from ..dpp.sets import as_index_set, as_size
 from ..dpp.volume import Volume, VolumeGains
 from ..likelihoods import ExchangeLikelihood, FlipLikelihood, GainsLikelihood, Likelihood
 from ..likelihoods.protocol import roughly
+from ..sets import as_index_set, as_size
 from ..types import FloatArray, IntArray
 
 Family = Literal["dpp", "bernoulli"]

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import special
 
-from ..dpp.gram import GramRows
+from ..gram import GramRows
 from ..types import FloatArray, IntArray
 from . import checks
 from .flips import Factor, additions, exchanges, factorise, removals

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from ..design import Design, RoughDesign
-from ..dpp.gram import GramRows
+from ..gram import GramRows
 from ..types import FloatArray, IntArray
 from . import augmentation, checks, ep
 from .flips import Factor, additions, exchanges, factorise, removals

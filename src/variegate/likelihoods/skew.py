@@ -15,7 +15,7 @@ import math
 import numpy as np
 from numba import njit
 
-from ..dpp.sets import row_blocks
+from ..sets import row_blocks
 from ..types import FloatArray
 from .tilted import MAX_NODES, STEP, log_link, mode
 

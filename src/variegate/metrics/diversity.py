@@ -7,8 +7,8 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.spatial.distance import pdist
 
-from ..dpp.sets import as_index_set
 from ..dpp.volume import Volume
+from ..sets import as_index_set
 
 
 class Redundancy(NamedTuple):

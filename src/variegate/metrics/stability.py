@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from ..dpp.sets import as_index_set
 from ..posterior import jaccard_distance
+from ..sets import as_index_set
 from ..types import FloatArray
 
 

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from ..dpp import LowRankDPP
-from ..dpp.sets import row_blocks
 from ..dpp.span import log_row_norms, unit_rows
+from ..sets import row_blocks
 from ..types import FloatArray, IntArray
 
 KEPT = 4000  # candidates in the page

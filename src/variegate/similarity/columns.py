@@ -11,9 +11,10 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.linalg import qr
 
+from ..checks import generator
 from ..design import Design, are_constant
 from .factorise import check_rank, factorise, finite_matrix
-from .features import Array, SimilarityFeatures, SimilarityWarning, generator, unit_rows
+from .features import Array, SimilarityFeatures, SimilarityWarning, unit_rows
 
 
 def from_columns(

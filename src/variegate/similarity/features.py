@@ -89,8 +89,3 @@ def spread_directions(n: int, width: int, rng: np.random.Generator) -> Array:
     if n <= width:
         return np.eye(n, width)
     return unit_rows(rng.standard_normal((n, width)))
-
-
-def generator(rng: np.random.Generator | int | None) -> np.random.Generator:
-    """Return the generator meant by `rng`; None means seed 0, so that Φ is the same on every run."""
-    return rng if isinstance(rng, np.random.Generator) else np.random.default_rng(0 if rng is None else rng)

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from ..checks import generator
 from .factorise import factorise, feature_names, finite_matrix, item_names
-from .features import Array, SimilarityFeatures, generator
+from .features import Array, SimilarityFeatures
 from .kernels import ScaledKernel, check_real
 
 _DIAGONAL_CHUNK = 256

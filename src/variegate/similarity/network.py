@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import generator
 from ..data import Network, as_network
 from .factorise import check_rank, factorise_known, feature_names
-from .features import Array, SimilarityFeatures, SimilarityWarning, generator
+from .features import Array, SimilarityFeatures, SimilarityWarning
 from .hubs import choose_hubs, hub_distances
 from .kernels import Bandwidth, RadialKernel, radial_kernel
 

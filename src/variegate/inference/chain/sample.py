@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from ...dpp import SetDistribution
-from ...dpp.matching import with_inclusion_prob
-from ...dpp.sets import as_count, as_index_set
+from ...dpp import SetDistribution, with_inclusion_prob
 from ...likelihoods import AugmentedLikelihood, ExpandedLikelihood, QuadraticLikelihood
 from ...messages import Argument, Message
+from ...sets import as_count, as_index_set
 from ...types import FloatArray, IntArray
 from ..local_search import NOTHING
 from ..progress import Callback, ConvergenceWarning, Progress

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..types import FloatArray, IntArray
+from .types import FloatArray, IntArray
 
 
 class GramRows:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..types import FloatArray, IntArray
+from .types import FloatArray, IntArray
 
 BLOCK_BYTES = (
     1 << 22
