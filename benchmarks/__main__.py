@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
-NAMES = ["posterior", "tables", "dpp", "inference", "tuning", "similarity", "selection", "report"]
+NAMES = ["posterior", "tables", "groups", "dpp", "inference", "tuning", "similarity", "selection", "report"]
 PREFACE = "# Benchmarks\n\nPrinted by `make bench` (one part: `python -m benchmarks NAME`), latest run.\n"
 
 

@@ -12,7 +12,7 @@ LAYERS = [
     {"similarity", "likelihoods", "priors", "screening"},
     {"naming", "datasets"},
     {"inference", "candidates"},
-    {"predictions", "diagnostics"},
+    {"predictions", "diagnostics", "groups"},
     {"posterior"},
     {"selection"},
     {"estimators", "metrics"},

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from .diagnostics import Bound, Diagnostics
 from .dpp import IndependentSets, SetDistribution
+from .groups import Group, groups_of
 from .inference import Fit, Sample, Target
 from .inference.local_search import best_exchanges, grow, polish, resize
 from .inference.variational.importance import smooth
@@ -253,6 +254,25 @@ class Posterior:
                 evidence = self.target.log_evidence(S)
                 chosen.append(Alternative(self._labels(S), S, evidence, value, self.fit.log_prob(S), odds))
         return chosen
+
+    @one_blas_thread
+    def groups(
+        self, level: float = 0.95, *, threshold: float = 0.1, purity: float = 0.5, chosen: Features | None = None
+    ) -> list[Group]:
+        """Groups of features that stand in for each other, the most probable first; they do not overlap.
+
+        Near-copies share their probability, so that none is near 1: P(at least one in the set) is what is known.
+
+        Parameters
+        ----------
+        level : wanted probability of a group; where the features like its first one cannot reach it, their group has
+            this share of what they can reach
+        threshold : features and groups above this probability are all there; a feature like no other stands alone
+        purity : the least absolute correlation of two members, or similarity, by Φ, of two that are rarely in one set
+        chosen : the best set, whose members are in groups whatever their probability; `map()` unless given
+        """
+        best = self.map() if chosen is None else self.positions(chosen, "chosen")
+        return groups_of(self.fit, best, self.labels, level, threshold, purity)
 
     # --- predictions ------------------------------------------------------------------------------------------
 

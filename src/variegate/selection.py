@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .candidates import Candidates
+from .groups import Group
 from .likelihoods import SumLikelihood
 from .naming import column_labels
 from .posterior import Posterior
@@ -72,6 +73,11 @@ class Selection:
     def inclusion_errors(self) -> FloatArray:
         """Monte Carlo errors of these (M,)."""
         return self.candidates.spread(self.posterior.inclusion_errors())
+
+    @cached_property
+    def groups(self) -> list[Group]:
+        """Groups of features that stand in for each other, with the members that were chosen."""
+        return self.posterior.groups(chosen=self.chosen)
 
     @property
     def class_counts(self) -> dict[str, int]:

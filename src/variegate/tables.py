@@ -15,6 +15,10 @@ from .diagnostics import Diagnostics
 from .selection import Fitted, Outcome, Selection, selection_of
 from .types import FloatArray
 
+GROUP_COLUMNS = [
+    "group", "group_probability", "feature", "inclusion_probability", "share", "selected", "purity", "likeness",
+]  # fmt: skip
+
 
 class CoefficientLaw(NamedTuple):
     """Mean and central interval of each column's coefficient, averaged over sets; arrays (M,)."""
@@ -100,11 +104,46 @@ def alternatives_table(model: Selection | Fitted, n: int = 5) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def groups_table(model: Selection | Fitted) -> pd.DataFrame:
+    """Groups of features that stand in for each other, the most probable first; one row for each member.
+
+    Columns: `group` (1, 2, …); `group_probability`, that at least one member is in the set; `feature`;
+    `inclusion_probability`, its own; `share`, its part of the sum of these; `selected`; `purity`, how alike the two
+    least alike members are; `likeness`: by their "columns", by "similarity" (Φ), by "either" of the two, or "alone".
+
+    >>> import variegate as vg
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(80, 3))
+    >>> X[:, 1] = X[:, 0] + 0.01 * rng.normal(size=80)  # nearly a copy
+    >>> model = vg.DiverseRegressor(random_state=0).fit(X, X[:, 0] + 0.5 * rng.normal(size=80))
+    >>> groups_table(model)[["group", "feature", "likeness"]].to_numpy().tolist()
+    [[1, 'x0', 'columns'], [1, 'x1', 'columns']]
+    """
+    found = selection_of(model)
+    p = found.posterior.inclusion_prob()
+    rows = [
+        {
+            "group": number,
+            "group_probability": group.probability,
+            "feature": str(feature),
+            "inclusion_probability": p[position],
+            "share": share,
+            "selected": bool(np.isin(position, found.chosen)),
+            "purity": group.purity,
+            "likeness": group.likeness,
+        }
+        for number, group in enumerate(found.groups, start=1)
+        for feature, position, share in zip(group.features, group.positions, group.shares, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=GROUP_COLUMNS)
+
+
 class Findings(NamedTuple):
     """What is said of a selection, computed once, so that files, page and terminal agree."""
 
     selection: pd.DataFrame  # `selection_table`
     alternatives: pd.DataFrame  # `alternatives_table`
+    groups: pd.DataFrame  # `groups_table`
     diagnostics: Diagnostics
 
 
@@ -121,6 +160,7 @@ def findings(model: Selection | Fitted, alternatives: int = 5) -> Findings:
     return Findings(
         selection_table(selection),
         alternatives_table(selection, alternatives),
+        groups_table(selection),
         selection.posterior.diagnostics(),
     )
 

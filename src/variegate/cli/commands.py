@@ -55,8 +55,8 @@ Examples:
 def select(**options: Any) -> None:
     """Select features of TABLE (CSV, TSV, Parquet, .npz, .h5ad) that predict a column and differ from each other.
 
-    Writes selection.csv, alternatives.csv, model.vg, report.html and run.json into a folder. The file model.vg holds
-    the training rows: share it as you would share the data.
+    Writes selection.csv, groups.csv, alternatives.csv, model.vg, report.html and run.json into a folder. The file
+    model.vg holds the training rows: share it as you would share the data.
     """
     check_select(options)
     from .select import run_select

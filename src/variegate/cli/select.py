@@ -28,7 +28,7 @@ from .show import show_selection
 from .signals import check_interrupt
 
 QUICK = Diverse(max_iter=4)  # laps: fine probabilities are for the answer, a set of each split needs less
-FILES = ("selection.csv", "alternatives.csv", "comparison.csv", "model.vg", "report.html", "run.json")
+FILES = ("selection.csv", "groups.csv", "alternatives.csv", "comparison.csv", "model.vg", "report.html", "run.json")
 
 
 @dataclass
@@ -175,6 +175,7 @@ def write_answer(folder: Path, answer: Answer, clock: Clock) -> None:
     from ..report import write_report  # templates and charts: only here
 
     answer.found.selection.to_csv(folder / "selection.csv", index=False)
+    answer.found.groups.to_csv(folder / "groups.csv", index=False)
     joined = answer.found.alternatives.copy()
     for column in ("features", "added", "removed"):
         joined[column] = ["; ".join(map(str, names)) for names in joined[column]]

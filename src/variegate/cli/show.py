@@ -28,6 +28,7 @@ def selection_summary(answer: Any, chosen: pd.DataFrame, out: Path) -> dict[str,
     """What `--json` prints: the selection, where the files are, and how far to trust it."""
     return {
         "selected": chosen.drop(columns="selected").to_dict("records"),
+        "groups": answer.found.groups.to_dict("records"),
         "alternatives": answer.found.alternatives.to_dict("records"),
         "comparison": None if answer.comparison is None else comparison_summary(answer.comparison),
         "diagnostics": answer.about["diagnostics"],

@@ -72,9 +72,11 @@ ATTRIBUTES = """Attributes
         Posterior probability of each column to be in the set; 0 for constant columns and those screened out.
     inclusion_errors_ : (M,)
         Monte Carlo standard error of each of these probabilities; NaN for the variational solvers.
+    groups_ : list of Group
+        Groups of features that stand in for each other, with the probability that one of them is in the set.
     posterior_ : variegate.Posterior
-        The posterior over sets: sample, map, condition, alternatives, diagnostics. Its features are the candidates,
-        named by column; `as_support` turns a set of them into columns.
+        The posterior over sets: sample, map, condition, alternatives, groups, diagnostics. Its features are the
+        candidates, named by column; `as_support` turns a set of them into columns.
     converged_, n_iter_ :
         Whether `tol` was reached, and the laps or iterations it took.
     elbo_, elbo_trace_ :

@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, chec
 from ..candidates import Candidates, by_column, choose_candidates, group_of_columns, log_odds_of_columns
 from ..design import Design
 from ..dpp import SetDistribution
+from ..groups import Group
 from ..inference import ChainSettings, Fit, Sample, Settings, Target, fit, sample
 from ..inference.local_search import NOTHING
 from ..likelihoods import Grouped, SumLikelihood
@@ -301,6 +302,12 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
         return self.support_
+
+    @property
+    def groups_(self) -> list[Group]:
+        """Groups of features that stand in for each other, the most probable first; see `Posterior.groups`."""
+        check_is_fitted(self)
+        return self.selection_.groups
 
     @one_blas_thread
     def path(self, sizes: Iterable[float]) -> dict[int, NDArray[np.bool_]]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ..checks import check_share
 from ..messages import Argument, Message
 from .cholesky import Kernel, pivoted_cholesky
 from .features import Array, SimilarityFeatures, SimilarityWarning, unit_rows
@@ -81,12 +82,6 @@ def check_rank(rank: int | None) -> None:
     """Refuse a rank that is no positive whole number."""
     if rank is not None and (isinstance(rank, bool) or not isinstance(rank, int | np.integer) or rank < 1):
         raise ValueError(f"expected rank to be a positive whole number or None, got {rank!r}")
-
-
-def check_share(value: float, what: str) -> None:
-    """Refuse what is no number of at least 0 and below 1."""
-    if not isinstance(value, int | float | np.integer | np.floating) or not 0 <= value < 1:
-        raise ValueError(f"expected {what} to be at least 0 and below 1, got {value!r}")
 
 
 def feature_names(features: Iterable[object]) -> list[str]:

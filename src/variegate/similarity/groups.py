@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..checks import generator
-from .factorise import check_rank, check_share, item_names
+from ..checks import check_share, generator
+from .factorise import check_rank, item_names
 from .features import Array, SimilarityFeatures, spread_directions, unit_rows
 
 _WIDEST = 1000

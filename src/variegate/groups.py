@@ -1,0 +1,205 @@
+"""Groups of features that stand in for each other: "one of these four, 0.98"."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .checks import check_share
+from .inference import Fit, Sample, Target
+from .likelihoods import QuadraticLikelihood
+from .types import FloatArray, IntArray
+
+MOST = 2000  # features that are looked at, the most probable ones: a block of their correlations is held
+RARE = 1e-3  # less probable features are in no group
+APART = 0.5  # features alike only by Φ are together in at most this share of the sets that chance would give
+
+
+class Group(NamedTuple):
+    """Features of which, most probably, one is in the set.
+
+    >>> pair = Group(np.array(["a", "b"]), np.array([0, 1]), np.array([0.6, 0.4]), 0.98, 0.9, "a", "columns")
+    >>> f"{pair.probability:.2f}: {' or '.join(pair.features)}"
+    '0.98: a or b'
+    """
+
+    features: npt.NDArray[Any]  # names where there are names, positions otherwise; the most probable first
+    positions: IntArray
+    shares: FloatArray  # of the members' probabilities, summing to one
+    probability: float  # that at least one is in the set
+    purity: float  # how alike the two least alike members are, from 0 to 1; 1 for a feature alone
+    chosen: Any  # the member in the best set, or None
+    likeness: str  # what makes them alike: "columns", "similarity" (Φ), or "either"; "alone" for one feature
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """How alike features are: absolute correlations of their columns, and cosines of their rows of Φ."""
+
+    columns: FloatArray | None  # (m, m)
+    similarity: FloatArray | None  # (m, m)
+    least: float  # from here on features are alike
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """The larger of the two (m, m)."""
+        known = [part for part in (self.columns, self.similarity) if part is not None]
+        return np.asarray(np.maximum.reduce(known))
+
+    def alike(self, i: int, seen: "Members") -> npt.NDArray[np.bool_]:
+        """Which features (m,) are like i; those alike only by Φ must also be kept apart from it by the sets."""
+        found = self.values[i] >= self.least
+        if self.similarity is None:
+            return np.asarray(found)
+        sure = np.zeros(len(found), dtype=bool) if self.columns is None else self.columns[i] >= self.least
+        doubtful = np.flatnonzero(found & ~sure)
+        sure[doubtful] = seen.apart(i, doubtful)
+        return sure
+
+    def holding(self, members: IntArray) -> tuple[float, str]:
+        """Purity of a group, and what holds it together."""
+        if len(members) == 1:
+            return 1.0, "alone"
+        pairs = np.ix_(members, members)
+        if self.columns is not None and self.columns[pairs].min() >= self.least:
+            return float(self.columns[pairs].min()), "columns"
+        if self.similarity is not None and self.similarity[pairs].min() >= self.least:
+            return float(self.similarity[pairs].min()), "similarity"
+        return float(self.values[pairs].min()), "either"
+
+
+def likeness_of(target: Target, features: IntArray, least: float) -> Likeness:
+    """Likeness of some features, by what the target knows of them. O(m²(N + d))."""
+    columns = similarity = None
+    if isinstance(target.likelihood, QuadraticLikelihood) and target.likelihood.n_outcomes > 0:
+        columns = _correlations(target.likelihood, features)
+    if target.phi is not None:
+        rows = np.asarray(target.phi[features], dtype=np.float64)
+        norms = np.linalg.norm(rows, axis=1, keepdims=True)
+        rows = rows / np.where(norms > 0, norms, 1.0)
+        similarity = np.abs(rows @ rows.T)
+        if columns is not None and np.abs(columns - similarity).max(initial=0.0) < 0.05:
+            similarity = None  # Φ is made of the columns
+    if columns is None and similarity is None:
+        columns = np.eye(len(features))
+    return Likeness(columns, similarity, least)
+
+
+def _correlations(likelihood: QuadraticLikelihood, features: IntArray) -> FloatArray:
+    """Absolute correlations; of features with several columns the largest."""
+    Z = likelihood.columns_of(features)
+    norms = np.linalg.norm(Z, axis=1, keepdims=True)
+    Z = Z / np.where(norms > 0, norms, 1.0)
+    r = np.abs(Z @ Z.T)
+    ends = np.cumsum(likelihood.widths[features])
+    starts = np.concatenate([[0], ends[:-1]])
+    return np.asarray(np.maximum.reduceat(np.maximum.reduceat(r, starts, axis=0), starts, axis=1))
+
+
+@dataclass(frozen=True)
+class Members:
+    """Who is in which set, of the features that are looked at."""
+
+    present: npt.NDArray[np.float32]  # (n, m) ones and zeros
+    weights: FloatArray  # (n,) of the sets
+    probability: FloatArray  # (m,)
+
+    def any_of(self, members: list[int]) -> float:
+        """P(at least one is in the set): the sum of their probabilities, less what sets with several count twice."""
+        several = np.maximum(self.present[:, members].sum(axis=1) - 1.0, 0.0)
+        p = self.probability[members]
+        return float(np.clip(p.sum() - self.weights @ several, p.max(), 1.0))
+
+    def raises(self, members: list[int]) -> FloatArray:
+        """By how much each feature (m,) would raise it."""
+        some = self.present[:, members].any(axis=1)
+        together = self.weights[some].astype(np.float32) @ self.present[some]
+        return np.asarray(self.probability - together)
+
+    def apart(self, i: int, others: IntArray) -> npt.NDArray[np.bool_]:
+        """Which of the others are with i in far fewer sets than chance would put them."""
+        rows = self.present[:, i] > 0
+        together = self.weights[rows].astype(np.float32) @ self.present[np.ix_(rows, others)]
+        return np.asarray(together <= APART * self.probability[i] * self.probability[others])
+
+
+def find_groups(seen: Members, likeness: Likeness, chosen: IntArray, level: float, threshold: float) -> list[IntArray]:
+    """Groups as positions among the m features, the most probable group first.
+
+    Each starts at the most probable feature that is in none yet, and takes in the one, like all its members, that most
+    raises the probability of the group, until that reaches `level`; where the features like the first one cannot
+    reach it together, until the group has this share of what they can. A chosen feature like all members joins them.
+    Groups less probable than `threshold` are dropped, unless they hold a chosen feature. O(m n) for each member.
+    """
+    free = np.ones(len(seen.probability), dtype=bool)
+    groups = []
+    for first in np.argsort(-seen.probability, kind="stable").tolist():
+        if free[first]:
+            members = _grown(first, free, seen, likeness, chosen, level)
+            if seen.any_of(members) >= threshold or np.isin(members, chosen).any():
+                groups.append(members)
+                free[members] = False
+    groups.sort(key=lambda members: (-seen.any_of(members), members[0]))
+    return [np.array(sorted(g, key=lambda i: (-seen.probability[i], i)), dtype=np.int64) for g in groups]
+
+
+def _grown(
+    first: int, free: npt.NDArray[np.bool_], seen: Members, likeness: Likeness, chosen: IntArray, level: float
+) -> list[int]:
+    members, alike = [first], free & likeness.alike(first, seen)
+    alike[first] = False
+    reach = seen.any_of([first, *np.flatnonzero(alike).tolist()])
+    enough = level if reach >= level else level * reach
+    while alike.any() and seen.any_of(members) < enough:
+        gains = np.where(alike, seen.raises(members), -np.inf)
+        best = int(gains.argmax())
+        if gains[best] <= 0:
+            break
+        members.append(best)
+        alike &= likeness.alike(best, seen)
+        alike[best] = False
+    members += [int(i) for i in chosen if alike[i]]
+    return members
+
+
+def groups_of(
+    fit: Sample | Fit, best: IntArray, labels: npt.NDArray[Any], level: float, threshold: float, purity: float
+) -> list[Group]:
+    """Groups of a fit, among features called `labels` (M,); see `Posterior.groups`."""
+    for value, what in ((level, "level"), (threshold, "threshold"), (purity, "purity")):
+        check_share(value, what)
+    p = fit.inclusion
+    order = np.argsort(-p, kind="stable")[:MOST]
+    some = np.union1d(order[p[order] >= RARE], best).astype(np.int64)
+    if not len(some):
+        return []
+    seen = Members(_present(fit.sets, some), fit.weights, p[some])
+    likeness = likeness_of(fit.target, some, purity)
+    found = find_groups(seen, likeness, np.searchsorted(some, best), level, threshold)
+    return [_described(members, some, seen, likeness, best, labels) for members in found]
+
+
+def _present(sets: list[IntArray], some: IntArray) -> npt.NDArray[np.float32]:
+    found = np.zeros((len(sets), len(some)), dtype=np.float32)
+    for row, S in zip(found, sets, strict=True):
+        row[np.isin(some, S, assume_unique=True)] = 1.0
+    return found
+
+
+def _described(
+    members: IntArray, some: IntArray, seen: Members, likeness: Likeness, best: IntArray, labels: npt.NDArray[Any]
+) -> Group:
+    positions, p = some[members], seen.probability[members]
+    purity, kind = likeness.holding(members)
+    among = positions[np.isin(positions, best)]
+    return Group(
+        features=labels[positions],
+        positions=positions,
+        shares=p / p.sum() if p.sum() > 0 else np.full(len(p), 1 / len(p)),
+        probability=seen.any_of(members.tolist()),
+        purity=purity,
+        chosen=labels[among].tolist()[0] if len(among) else None,
+        likeness=kind,
+    )

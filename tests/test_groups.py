@@ -1,0 +1,163 @@
+"""Groups of features that stand in for each other."""
+
+import numpy as np
+import pytest
+
+import variegate as vg
+from chain_problems import Enumerated, model_of
+from inference_problems import correlated_data
+from variegate import groups as module
+from variegate.groups import Likeness, Members, find_groups
+from variegate.inference import ChainSettings, Target, sample
+from variegate.likelihoods import Gaussian
+from variegate.tables import groups_table
+
+
+def copies(rng, N=120, noise=0.02):
+    """Three signals: one with four near-copies, one with two, one with a single column; then noise."""
+    base = rng.normal(size=(N, 3))
+    block = np.array([0, 0, 0, 0, 1, 1, 2])
+    X = np.hstack([base[:, block] + noise * rng.normal(size=(N, 7)), rng.normal(size=(N, 5))])
+    return X, base @ [2.0, -2.0, 2.0] + 0.5 * rng.normal(size=N)
+
+
+@pytest.fixture(scope="module")
+def model():
+    X, y = copies(np.random.default_rng(3))
+    return vg.DiverseRegressor(random_state=0).fit(X, y)
+
+
+def test_blocks_are_groups(model):
+    found = model.groups_
+    assert sorted(sorted(g.positions.tolist()) for g in found) == [[0, 1, 2, 3], [4, 5], [6]]
+    for g in found:
+        assert g.probability > 0.95
+        assert g.shares.sum() == pytest.approx(1.0)
+        assert np.isin(g.chosen, model.posterior_.labels[model.selection_.chosen])
+        assert g.likeness == ("alone" if len(g.positions) == 1 else "columns")
+        assert g.purity == 1.0 if len(g.positions) == 1 else 0.99 < g.purity < 1.0
+    assert max(model.inclusion_probabilities_[:4]) < 0.9  # nobody alone says what the group says
+
+
+def test_probability_of_a_group_is_that_of_enumeration():
+    X, y = correlated_data(M=8, r=0.9)
+    target = Target(Gaussian(X, y, slab_precision=1.0), vg.dpp_prior(vg.similarity.from_columns(X), expected_size=2))
+    exact = Enumerated(model_of(target))
+    found = vg.Posterior(sample(target, 0, ChainSettings(average_size=False, average_slab=False)))
+    for level in (0.5, 0.9):
+        for g in found.groups(level, threshold=0.05):
+            holds = [np.isin(g.positions, S).any() for S in exact.sets]
+            assert g.probability == pytest.approx(exact.probability[holds].sum(), abs=0.01)
+
+
+def test_the_probability_of_one_feature_is_its_own(model):
+    for g in model.groups_:
+        p = model.posterior_.inclusion_prob()[g.positions]
+        assert g.probability >= p.max() - 1e-12
+        if len(p) == 1:
+            assert g.probability == p[0]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_every_probable_feature_is_in_one_group(seed):
+    data = vg.datasets.make_blocks(n_samples=60, n_features=60, n_true=4, block_size=6, rng=seed)
+    posterior = vg.DiverseRegressor(random_state=0, tol=0.1).fit(data.X, data.y).posterior_
+    found = posterior.groups(threshold=0.1)
+    members = np.concatenate([g.positions for g in found])
+    assert len(np.unique(members)) == len(members)
+    assert np.isin(np.flatnonzero(posterior.inclusion_prob() >= 0.1), members).all()
+    assert np.isin(posterior.map(), members).all()
+    r = np.abs(np.corrcoef(data.X.T))
+    for g in found:
+        assert r[np.ix_(g.positions, g.positions)].min() >= 0.5 - 1e-9
+        assert g.probability >= 0.1 or g.chosen is not None
+    again = posterior.groups(threshold=0.1)
+    assert [g.positions.tolist() for g in again] == [g.positions.tolist() for g in found]
+
+
+def test_many_copies_of_which_none_is_probable_are_a_group():
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=200)
+    X = np.column_stack([z[:, None] + 0.001 * rng.normal(size=(200, 30)), rng.normal(size=(200, 5))])
+    posterior = vg.DiverseRegressor(random_state=0).fit(X, z + rng.normal(size=200)).posterior_
+    assert posterior.inclusion_prob().max() < 0.1
+    first = posterior.groups()[0]
+    assert first.probability >= 0.95
+    assert (first.positions < 30).all()
+    assert len(first.positions) > 20
+
+
+def test_a_smaller_level_gives_smaller_groups(model):
+    small, large = (max(len(g.positions) for g in model.posterior_.groups(level)) for level in (0.5, 0.99))
+    assert small < large == 4
+
+
+def seen(p, sets, weights=None):
+    present = np.array(sets, dtype=np.float32)
+    weights = np.full(len(sets), 1 / len(sets)) if weights is None else np.array(weights)
+    return Members(present, weights, np.array(p))
+
+
+def test_features_that_enter_together_are_no_group_by_similarity_alone():
+    """Φ may call two features alike that the data want together; columns that are alike stay so."""
+    together = seen([0.5, 0.5], [[1, 1], [0, 0]])
+    exchanged = seen([0.5, 0.5], [[1, 0], [0, 1]])
+    alike, unlike = np.ones((2, 2)), np.eye(2)
+    nobody = np.arange(0)
+    assert len(find_groups(together, Likeness(unlike, alike, 0.5), nobody, 0.95, 0.1)) == 2
+    assert len(find_groups(exchanged, Likeness(unlike, alike, 0.5), nobody, 0.95, 0.1)) == 1
+    assert len(find_groups(exchanged, Likeness(unlike, None, 0.5), nobody, 0.95, 0.1)) == 2
+    (group,) = find_groups(exchanged, Likeness(alike, unlike, 0.5), nobody, 0.95, 0.1)
+    assert Likeness(alike, unlike, 0.5).holding(group) == (1.0, "columns")
+    assert Likeness(unlike, alike, 0.5).holding(group) == (1.0, "similarity")
+
+
+def test_a_network_s_neighbours_that_replace_each_other_say_so():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(150, 5))
+    X, _ = np.linalg.qr(X - X.mean(axis=0))  # columns 0 and 1 do equally well
+    y = X[:, 0] + X[:, 1] + 3.0 * X[:, 4]
+    phi = np.array([[1.0, 0.01, 0.0, 0.0], [1.0, -0.01, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+    found = vg.DiverseRegressor(similarity=phi, random_state=0).fit(X[:, :4], y).groups_
+    first = next(g for g in found if 0 in g.positions)
+    assert set(first.positions.tolist()) == {0, 1}
+    assert first.likeness == "similarity"
+
+
+def test_groups_of_columns_are_alike_if_some_of_their_columns_are(rng):
+    X, y = copies(rng)
+    groups = [0, 1, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9]  # columns 2, 3 and 4, 5 enter together
+    model = vg.DiverseRegressor(groups=groups, random_state=0).fit(X, y)
+    first = next(g for g in model.groups_ if 0 in g.positions)
+    assert set(first.positions.tolist()) == {0, 1, 2}
+
+
+def test_only_the_most_probable_features_are_looked_at(model, monkeypatch):
+    monkeypatch.setattr(module, "MOST", 3)
+    found = model.posterior_.groups()
+    assert np.isin(model.selection_.chosen, np.concatenate([g.positions for g in found])).all()
+
+
+@pytest.mark.parametrize("wrong", [{"level": 1.0}, {"threshold": -0.1}, {"purity": "high"}])
+def test_wrong_shares(model, wrong):
+    with pytest.raises(ValueError, match=f"expected {next(iter(wrong))} to be at least 0 and below 1"):
+        model.posterior_.groups(**wrong)
+
+
+def test_no_candidate_no_group():
+    X = np.random.default_rng(0).normal(size=(60, 5))
+    y = np.random.default_rng(1).normal(size=60)
+    with pytest.warns(UserWarning, match="The best set is empty"):
+        model = vg.DiverseRegressor(random_state=0).fit(X, y)
+    assert all(g.probability >= 0.1 for g in model.groups_)
+    assert groups_table(model).columns.tolist()[:3] == ["group", "group_probability", "feature"]
+
+
+def test_the_table_says_what_the_groups_say(model):
+    table = groups_table(model)
+    for number, g in enumerate(model.groups_, start=1):
+        rows = table[table["group"] == number]
+        assert rows["feature"].tolist() == [str(f) for f in g.features]
+        assert (rows["group_probability"] == g.probability).all()
+        assert rows["share"].sum() == pytest.approx(1.0)
+        assert rows.loc[rows["selected"], "feature"].tolist() == [g.chosen]
