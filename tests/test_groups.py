@@ -98,13 +98,13 @@ def seen(p, sets, weights=None):
     return Members(present, weights, np.array(p))
 
 
-def test_features_that_enter_together_are_no_group_by_similarity_alone():
-    """Φ may call two features alike that the data want together; columns that are alike stay so."""
+def test_features_that_enter_together_do_not_stand_in_for_each_other():
     together = seen([0.5, 0.5], [[1, 1], [0, 0]])
     exchanged = seen([0.5, 0.5], [[1, 0], [0, 1]])
     alike, unlike = np.ones((2, 2)), np.eye(2)
     nobody = np.arange(0)
     assert len(find_groups(together, Likeness(unlike, alike, 0.5), nobody, 0.95, 0.1)) == 2
+    assert len(find_groups(together, Likeness(alike, None, 0.5), nobody, 0.95, 0.1)) == 2
     assert len(find_groups(exchanged, Likeness(unlike, alike, 0.5), nobody, 0.95, 0.1)) == 1
     assert len(find_groups(exchanged, Likeness(unlike, None, 0.5), nobody, 0.95, 0.1)) == 2
     (group,) = find_groups(exchanged, Likeness(alike, unlike, 0.5), nobody, 0.95, 0.1)

@@ -14,7 +14,8 @@ from .types import FloatArray, IntArray
 
 MOST = 2000  # features that are looked at, the most probable ones: a block of their correlations is held
 RARE = 1e-3  # less probable features are in no group
-APART = 0.5  # features alike only by Φ are together in at most this share of the sets that chance would give
+CHANCE = 0.005  # share of sets that may hold two members by chance: what a few hundred sets cannot tell from none
+APART = 0.5  # members are together in at most this share of the sets that chance would give
 
 
 class Group(NamedTuple):
@@ -49,14 +50,11 @@ class Likeness:
         return np.asarray(np.maximum.reduce(known))
 
     def alike(self, i: int, seen: "Members") -> npt.NDArray[np.bool_]:
-        """Which features (m,) are like i; those alike only by Φ must also be kept apart from it by the sets."""
+        """Which features (m,) are like i and kept apart from it by the sets: they can stand in for it."""
         found = self.values[i] >= self.least
-        if self.similarity is None:
-            return np.asarray(found)
-        sure = np.zeros(len(found), dtype=bool) if self.columns is None else self.columns[i] >= self.least
-        doubtful = np.flatnonzero(found & ~sure)
-        sure[doubtful] = seen.apart(i, doubtful)
-        return sure
+        found[i] = False
+        found[found] = seen.apart(i, np.flatnonzero(found))
+        return np.asarray(found)
 
     def holding(self, members: IntArray) -> tuple[float, str]:
         """Purity of a group, and what holds it together."""
@@ -122,15 +120,16 @@ class Members:
         """Which of the others are with i in far fewer sets than chance would put them."""
         rows = self.present[:, i] > 0
         together = self.weights[rows].astype(np.float32) @ self.present[np.ix_(rows, others)]
-        return np.asarray(together <= APART * self.probability[i] * self.probability[others])
+        return np.asarray(together <= APART * self.probability[i] * self.probability[others] + CHANCE)
 
 
 def find_groups(seen: Members, likeness: Likeness, chosen: IntArray, level: float, threshold: float) -> list[IntArray]:
     """Groups as positions among the m features, the most probable group first.
 
-    Each starts at the most probable feature that is in none yet, and takes in the one, like all its members, that most
-    raises the probability of the group, until that reaches `level`; where the features like the first one cannot
-    reach it together, until the group has this share of what they can. A chosen feature like all members joins them.
+    Each starts at the most probable feature that is in none yet, and takes in the one, like all its members and rarely
+    with one of them in a set, that most raises the probability of the group, until that reaches `level`; where the
+    features like the first one cannot reach it together, until the group has this share of what they can. A chosen
+    feature like all members joins them.
     Groups less probable than `threshold` are dropped, unless they hold a chosen feature. O(m n) for each member.
     """
     free = np.ones(len(seen.probability), dtype=bool)
@@ -149,7 +148,6 @@ def _grown(
     first: int, free: npt.NDArray[np.bool_], seen: Members, likeness: Likeness, chosen: IntArray, level: float
 ) -> list[int]:
     members, alike = [first], free & likeness.alike(first, seen)
-    alike[first] = False
     reach = seen.any_of([first, *np.flatnonzero(alike).tolist()])
     enough = level if reach >= level else level * reach
     while alike.any() and seen.any_of(members) < enough:
@@ -159,7 +157,6 @@ def _grown(
             break
         members.append(best)
         alike &= likeness.alike(best, seen)
-        alike[best] = False
     members += [int(i) for i in chosen if alike[i]]
     return members
 

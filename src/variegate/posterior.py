@@ -262,13 +262,14 @@ class Posterior:
         """Groups of features that stand in for each other, the most probable first; they do not overlap.
 
         Near-copies share their probability, so that none is near 1: P(at least one in the set) is what is known.
+        Members are alike and, at least by half less often than chance would have it, in a set together.
 
         Parameters
         ----------
         level : wanted probability of a group; where the features like its first one cannot reach it, their group has
             this share of what they can reach
         threshold : features and groups above this probability are all there; a feature like no other stands alone
-        purity : the least absolute correlation of two members, or similarity, by Φ, of two that are rarely in one set
+        purity : the least absolute correlation, or similarity by Φ, of two members
         chosen : the best set, whose members are in groups whatever their probability; `map()` unless given
         """
         best = self.map() if chosen is None else self.positions(chosen, "chosen")

@@ -47,16 +47,19 @@ def browser():
 class Opened:
     """A report in a browser, with what it asked of the network and what it complained about."""
 
-    def __init__(self, browser, path, **options):
+    def __init__(self, browser, path, before=None, ready=True, **options):
         self.context = browser.new_context(accept_downloads=True, **options)
+        if before:
+            self.context.add_init_script(before)
         self.page = self.context.new_page()
         self.requests, self.complaints = [], []
-        self.page.on("request", lambda r: self.requests.append(r.url))
+        self.page.on("request", lambda r: r.url.startswith("blob:") or self.requests.append(r.url))  # its own workers
         self.page.on("console", lambda m: self.complaints.append(m.text))
         self.page.on("pageerror", lambda e: self.complaints.append(str(e)))
         self.page.on("dialog", lambda d: (self.complaints.append(d.message), d.dismiss()))
         self.page.goto(path.as_uri())
-        self.page.wait_for_selector("html[data-ready]", state="attached")
+        if ready:
+            self.page.wait_for_selector("html[data-ready]", state="attached")
         self.requests.remove(path.as_uri())
 
     def include(self, name):
@@ -77,12 +80,28 @@ class Opened:
         )
         return dict(rows)
 
+    def until(self, holds):
+        """Wait until an expression holds; the policy forbids Playwright's own way, which evaluates text."""
+        for _ in range(200):
+            if self.page.evaluate(holds):
+                return
+            self.page.wait_for_timeout(50)
+        raise AssertionError(f"{holds} does not hold: {self.page.inner_text('#explore')}")
+
+    def settle(self):
+        """Wait until the chains of the page have answered."""
+        self.page.wait_for_selector("#explorer[data-state=settled]", timeout=20_000)
+
     def condition(self, include=(), exclude=()):
-        """Conditional probabilities from the page's kernel, or the reason why there are none."""
-        return self.page.evaluate(
-            "([a, b]) => { try { return [...variegate.page.condition(a, b)] } catch (e) { return e.reason } }",
-            [[int(i) for i in include], [int(i) for i in exclude]],
-        )
+        """{name: probability} under conditions, asked as a reader would."""
+        if self.page.is_visible("#clear"):
+            self.page.click("#clear")
+        for name in include:
+            self.include(name)
+        for name in exclude:
+            self.exclude(name)
+        self.settle()
+        return self.shown()
 
     def quiet(self):
         return not self.requests and not self.complaints

@@ -2,227 +2,230 @@
 
 import csv
 import io
-import re
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import variegate as vg
-from report_problems import HOSTILE, posterior_model
+from report_problems import HOSTILE
+from variegate.tables import findings
 
 pytestmark = pytest.mark.real
+FIXED = {"average_size": False, "average_slab": False}
 
 
-def given(model, include=(), exclude=()):
-    """Inclusion probabilities of q under conditions, by Python: the explorer conditions q, not the chain."""
-    posterior = model.posterior_
-    include, exclude = posterior.positions(list(include)), posterior.positions(list(exclude))
-    q = posterior.q.condition(include=include, exclude=exclude)
-    found = np.zeros(posterior.n_features)
-    found[q.items], found[include] = q.inclusion_prob(), 1.0
-    return found
+SURE = {"tol": 0.005, "max_iter": 2000}  # so that Python's own error does not count
 
 
-def check_conditions(report, model, asked, tolerance=1e-4):
-    for include, exclude in asked:
-        found = report.condition(include, exclude)
-        assert not isinstance(found, str), (include, exclude, found)
-        np.testing.assert_allclose(
-            found, given(model, include, exclude), atol=tolerance, err_msg=f"{include} {exclude}"
-        )
+@pytest.fixture(scope="module")
+def precise(data, fitted_as):
+    return fitted_as(*data, **SURE)
 
 
-def test_including_a_gene_changes_all_probabilities(open_report, model):
+@pytest.fixture(scope="module")
+def classes(data, fitted_as):
+    X, y = data
+    noise = np.random.default_rng(1).normal(size=len(y))
+    return fitted_as(X.iloc[:, :24], np.where(y + 4 * noise > 0, "ill", "well").astype(object), **SURE)
+
+
+def off(shown, posterior):
+    """The largest difference between what a page shows and a posterior."""
+    p = dict(zip(posterior.names, posterior.inclusion_prob(), strict=True))
+    return max(abs(shown[name] - p[name]) for name in shown)
+
+
+def test_the_explorer_starts_from_the_table(open_report, model):
     report = open_report(model)
-    before = report.shown()
-    exact = model.posterior_.inclusion_prob()
-    np.testing.assert_allclose([before[n] for n in model.posterior_.names], exact, atol=1e-12)
-    np.testing.assert_allclose(given(model), exact, atol=0.002)  # q starts from the probabilities of the chain
-    assert report.page.is_hidden("#rounded")
-    assert "Once you set conditions it is an approximation" in report.page.inner_text("#explore")
-    report.include("GENE5")
-    expected = dict(zip(model.posterior_.names, given(model, ["GENE5"]), strict=True))
-    shown = report.shown()
-    assert "GENE5" not in shown
-    assert len(shown) == len(expected) - 1
-    assert max(abs(shown[name] - expected[name]) for name in shown) < 1e-4
-    assert max(abs(shown[name] - before[name]) for name in shown) > 0.01  # it did matter
-    status = report.page.inner_text("#status")
-    assert "expected in a set" in status
-    assert ("GENE5 are rare" in status) == (before["GENE5"] < 0.05)
+    assert off(report.shown(), model.posterior_) < 1e-12
+    assert "expected in a set" in report.page.inner_text("#status")
     assert report.quiet()
 
 
-def test_excluding_what_is_certain(open_report, model):
-    certain = int(np.argmax(model.inclusion_probabilities_))
-    assert model.inclusion_probabilities_[certain] > 0.999
+@pytest.mark.parametrize(("kind", "tolerance"), [("precise", 0.03), ("classes", 0.06)])
+def test_conditions_are_answered_by_the_posterior(open_report, request, kind, tolerance):
+    model = request.getfixturevalue(kind)
+    posterior, rng = model.posterior_, np.random.default_rng(0)
     report = open_report(model)
-    report.exclude(f"GENE{certain}")
-    expected = dict(zip(model.posterior_.names, given(model, exclude=[certain]), strict=True))
-    shown = report.shown()
-    assert max(abs(shown[name] - expected[name]) for name in shown) < 1e-4
-    assert max(abs(shown[name] - model.inclusion_probabilities_[int(name[4:])]) for name in shown) > 0.01
-    status = report.page.inner_text("#status")
-    assert f"without GENE{certain} are rare, and q knows little about them" in status
-    assert "“What each one stands for”, above, has the answer of the data" in status
-    stand = report.page.inner_text("#stands article")
-    exact = model.posterior_.condition(exclude=[certain]).inclusion_prob()
-    best = int(np.argmax(np.where(np.arange(len(exact)) // 4 == certain // 4, exact, 0)))
-    assert exact[best] > shown[f"GENE{best}"] + 0.5  # so that the warning is due
-    assert re.search(rf"GENE{best}\s+0\.9\d\s+\S+\s+{exact[best]:.2f}", stand)
+    p = posterior.inclusion_prob()
+    best = np.array([4 * b + int(p[4 * b : 4 * b + 4].argmax()) for b in range(len(p) // 4)])  # of each block
+    for n_in, n_out in [(0, 1), (1, 0), (1, 1), (0, 2), (2, 0), (0, 3), (1, 2), (2, 1), (0, 1), (0, 4)]:
+        some = posterior.names[rng.permutation(best[np.argsort(-p[best])[:6]])]
+        include, exclude = some[:n_in].tolist(), some[n_in : n_in + n_out].tolist()
+        shown = report.condition(include, exclude)
+        assert len(shown) == len(posterior.names) - n_in - n_out
+        assert off(shown, posterior.condition(include, exclude)) < tolerance, (include, exclude)
+    took = report.page.evaluate("({...document.getElementById('explorer').dataset})")
+    assert float(took["error"]) < 0.02
+    assert "Known to ±0.0" in report.page.inner_text("#status")
+    assert report.quiet()
 
 
-def test_many_conditions(open_report, model, rng):
-    report = open_report(model)
-    M = model.n_features_in_
-    asked = []
-    for n_in, n_out in [(0, 1), (1, 0), (1, 1), (2, 0), (0, 3), (2, 2), (3, 5), (0, M // 2), (0, M)] * 3:
-        order = rng.permutation(M)
-        asked.append((order[:n_in], order[n_in : n_in + n_out]))
-    check_conditions(report, model, asked)
+def test_without_workers_the_page_computes_by_itself(open_report, precise):
+    report = open_report(precise, before="delete window.Worker")
+    shown = report.condition([], ["GENE4"])
+    assert off(shown, precise.posterior_.condition(exclude=["GENE4"])) < 0.03
+    assert report.quiet()
 
 
-def test_a_page_that_rounding_has_spoilt_says_so(open_report, model, tmp_path):
-    report = open_report(model)
-    text = (tmp_path / "report0.html").read_text(encoding="utf-8")
-    spoilt = re.sub(r'("rho":")(.{32})', r"\1AAAAAAAA8D8AAAAAAADwPwAAAAAAAPA/", text)
-    (tmp_path / "spoilt.html").write_text(spoilt, encoding="utf-8")
-    report.page.goto((tmp_path / "spoilt.html").as_uri())
-    report.page.wait_for_selector("html[data-ready]", state="attached")
-    assert "off by up to" in report.page.inner_text("#rounded")
+def test_without_a_certain_feature_its_copies_come_up(open_report, precise):
+    p = precise.posterior_.inclusion_prob()
+    certain = int(np.argmax(p))
+    assert p[certain] > 0.999
+    report = open_report(precise)
+    shown = report.condition([], [f"GENE{certain}"])
+    exact = precise.posterior_.condition(exclude=[certain])
+    assert off(shown, exact) < 0.03
+    best = int(np.argmax(np.where(np.arange(len(p)) // 4 == certain // 4, exact.inclusion_prob(), 0)))
+    assert shown[f"GENE{best}"] > 0.5
+    assert f"Rises most: GENE{best}" in report.page.inner_text("#status")
 
 
-@pytest.mark.parametrize("strength", [1.0, 10.0, 60.0, 300.0])
-def test_log_qualities_of_any_size(open_report, strength, rng):
-    """Features that are all but certain, and exact and near-copies of them, stay exact to 1e-4."""
-    phi = rng.normal(size=(30, 12))
-    phi[10:14] = phi[:4]  # copies
-    phi[14:18] = phi[4:8] + 0.1 * rng.normal(size=(4, 12))
-    theta = rng.normal(size=30) - 1
-    theta[:18] += rng.uniform(0, strength, size=18)
-    model = posterior_model(phi, theta)
-    report = open_report(model)
-    asked = [([], [i]) for i in range(18)] + [([i], []) for i in range(30)]
-    asked += [([], [0, 10]), ([1], [0, 10]), ([], range(10)), ([12], [2, 3]), ([20, 21], [4, 14])]
-    check_conditions(report, model, asked)
-
-
-def test_best_sets_are_as_good_as_those_of_python(open_report, model, rng):
-    report = open_report(model)
-    for n_in, n_out, size in [(0, 0, 3), (1, 0, 5), (0, 2, 5), (2, 2, 10), (0, 0, 20)]:
-        order = rng.permutation(model.n_features_in_)
-        include, exclude = order[:n_in].tolist(), order[n_in : n_in + n_out].tolist()
-        found = report.page.evaluate("([k, a, b]) => variegate.page.bestSet(k, a, b)", [size, include, exclude])
-        assert len(set(found)) == size
+def test_best_sets_are_as_good_as_those_of_python(open_report, precise, rng):
+    report, posterior = open_report(precise), precise.posterior_
+    for n_in, n_out, size in [(0, 0, 3), (1, 0, 5), (0, 2, 5), (2, 2, 8)]:
+        some = rng.permutation(posterior.names)
+        include, exclude = some[:n_in].tolist(), some[n_in : n_in + n_out].tolist()
+        report.page.fill("#size", str(size))
+        report.condition(include, exclude)
+        report.until(f"document.querySelectorAll('#best li').length === {size}")
+        found = report.page.eval_on_selector_all("#best li bdi", "items => items.map(i => i.textContent)")
+        best = posterior.condition(include, exclude).map(size)
+        value = posterior.target.log_joint(np.sort(posterior.positions(found)))
+        assert value > posterior.target.log_joint(best) - 0.05
         assert set(include) <= set(found)
         assert not set(exclude) & set(found)
-        q = model.posterior_.q.condition(include=include, exclude=exclude)
-        rest = np.flatnonzero(np.isin(q.items, found))
-        assert len(rest) == size - n_in
-        assert q.log_prob(rest) > q.log_prob(q.map(size - n_in)) - 1e-3
+
+
+def test_the_chosen_set_is_the_best_of_its_size(open_report, precise):
+    report = open_report(precise)
+    n = len(precise.selection_.chosen)
+    report.until(f"document.querySelectorAll('#best li').length === {n}")
+    found = report.page.eval_on_selector_all("#best li bdi", "items => items.map(i => i.textContent)")
+    assert sorted(found) == sorted(precise.get_feature_names_out())
 
 
 def test_the_size_field_sets_the_size(open_report, model):
     report = open_report(model)
-    report.page.fill("#size", "7")
-    assert report.page.locator("#best li").count() == 7
-    report.page.fill("#size", "")
-    assert report.page.locator("#best li").count() == 1
-    report.page.fill("#size", "999999")
-    assert "impossible" in report.page.inner_text("#best-size") or report.page.locator("#best li").count() == 48
+    for text, size in (("7", 7), ("", 1), ("999999", 48)):
+        report.page.fill("#size", text)
+        report.until(
+            f"document.querySelectorAll('#best li').length === {size} || "
+            "document.getElementById('best-size').textContent.includes('impossible')"
+        )
     assert report.quiet()
 
 
 def test_the_export_is_what_is_shown(open_report, model):
     report = open_report(model)
-    report.include("GENE5")
-    report.exclude("GENE0")
+    shown = report.condition(["GENE5"], ["GENE0"])
     with report.page.expect_download() as waiting:
         report.page.click("#export")
     table = (
         pd.read_csv(waiting.value.path(), encoding="utf-8-sig").set_index("feature").loc[list(model.posterior_.names)]
     )
     np.testing.assert_allclose(table["probability"], model.posterior_.inclusion_prob(), atol=1e-12)
-    np.testing.assert_allclose(table["conditional_probability"], given(model, ["GENE5"], ["GENE0"]), atol=1e-4)
+    now = table["conditional_probability"]
+    assert (now["GENE5"], now["GENE0"]) == (1.0, 0.0)
+    np.testing.assert_allclose(now[list(shown)], list(shown.values()), atol=1e-12)
     assert table["condition"].dropna().to_dict() == {"GENE5": "included", "GENE0": "excluded"}
     best = report.page.eval_on_selector_all("#best li bdi", "items => items.map(i => i.textContent)")
     assert sorted(table.index[table["in_best_set"]]) == sorted(best)
 
 
-def test_impossible_wishes_get_a_kind_answer(open_report, rng):
-    phi = rng.normal(size=(8, 5))
-    phi[1], phi[2] = phi[0], 0.0  # a copy, and one that does not vary
-    report = open_report(posterior_model(phi, np.zeros(8)))
-    report.include("x0")
-    report.include("x1")
-    assert "copy" in report.page.inner_text("#status")
+def test_impossible_wishes_get_a_kind_answer(open_report, data, fitted_as):
+    X, y = data
+    phi = np.eye(8)
+    phi[1], phi[2] = phi[0], 0.0  # a copy, and one that similarity never lets in
+    model = fitted_as(X.iloc[:, :8], y, similarity=phi)
+    report = open_report(model)
+    report.include("GENE0")
+    report.settle()
+    report.include("GENE1")
+    report.until("document.getElementById('status').textContent.includes('copy')")
     assert report.page.locator("#conditions li").count() == 1
     report.page.click("#clear")
-    report.include("x2")
-    assert "never in a set" in report.page.inner_text("#status")
+    report.include("GENE2")
+    report.until("document.getElementById('status').textContent.includes('never in a set')")
     assert report.page.locator("#conditions li").count() == 0
     assert report.quiet()
 
 
-def test_mean_field_leaves_the_others_alone(open_report, data, fitted_as):
-    model = fitted_as(*data, prior="bernoulli", posterior="bernoulli")
-    report = open_report(model)
-    report.include("GENE5")
-    shown = report.shown()
-    expected = model.posterior_.inclusion_prob()
-    assert max(abs(shown[n] - expected[i]) for i, n in enumerate(model.posterior_.names) if n in shown) < 1e-12
-    assert "All others stay as they were" in report.page.inner_text("#status")
-    assert "The explorer treats features as independent" in report.page.inner_text("#explore")
-
-
-def test_a_variational_fit_is_called_an_approximation(open_report, data, fitted_as):
+def test_a_variational_fit_is_told_from_the_posterior(open_report, data, fitted_as):
     model = fitted_as(*data, solver="rao_blackwell", n_starts=1)
     report = open_report(model)
-    text = report.page.inner_text("#explore")
-    assert "which is an approximation with and without conditions" in text
-    assert "Once you set conditions" not in text
-    asked = [([], []), (["GENE5"], []), ([], ["GENE0"])]
-    for include, exclude in asked:
-        found = report.condition(*(model.posterior_.positions(list(names)) for names in (include, exclude)))
-        expected = model.posterior_.condition(include=include, exclude=exclude).inclusion_prob()
-        np.testing.assert_allclose(found, expected, atol=1e-4)
-        np.testing.assert_allclose(given(model, include, exclude), expected, atol=1e-12)
+    assert "The explorer computes the posterior itself" in report.page.inner_text("#explore")
+    report.settle()
+    target = model.posterior_.target
+    exact = vg.Posterior(vg.sample(target, 0, vg.ChainSettings(tol=0.01, **FIXED)), model.posterior_.names)
+    assert off(report.shown(), exact) < 0.04
+    assert off(report.condition([], ["GENE0"]), exact.condition(exclude=["GENE0"])) < 0.05
 
 
-def test_what_q_cannot_have_is_said(open_report, rng):
-    """Two copies that are both in most sets, as when similarity knows less than the data: no DPP has that."""
-    phi = np.zeros((3, 2))
-    phi[:2, 0] = phi[2, 1] = 1.0
-    X = rng.normal(size=(60, 3))
-    y = X[:, 0] + X[:, 1] + 0.5 * rng.normal(size=60)
-    model = vg.DiverseRegressor(similarity=phi, prior="bernoulli", random_state=0).fit(X, y)
-    assert model.inclusion_probabilities_[:2].min() > 0.9
+def test_a_likelihood_without_a_form_has_no_explorer(open_report, model, monkeypatch):
+    monkeypatch.setattr("variegate.report.page.can_sample", lambda target: False)
+    report = open_report(model, ready=False)
+    assert "needs a likelihood with a quadratic form" in report.page.inner_text("#explore")
+    assert report.page.locator("#explorer").count() == 0
+    assert report.quiet()
+
+
+def test_a_fixed_size_is_conditioned_too(open_report, data, fitted_as):
+    model = fitted_as(*data, n_features_to_select=3, fixed_size=True, **SURE)
     report = open_report(model)
-    assert "without conditions q is off by up to 0." in report.page.inner_text("#explore")
-    assert report.page.is_hidden("#rounded")
+    for include, exclude in ((["GENE5"], []), ([], ["GENE0"]), (["GENE9"], ["GENE4"])):
+        shown = report.condition(include, exclude)
+        assert off(shown, model.posterior_.condition(include, exclude)) < 0.03
+        assert sum(shown.values()) == pytest.approx(3 - len(include), abs=1e-6)
+    for name in ("GENE1", "GENE2", "GENE3"):
+        report.include(name)
+    report.until("document.getElementById('status').textContent.includes('cannot be in a set')")
+    assert report.page.locator("#conditions li").count() == 4
 
 
-def test_a_fixed_size_says_what_it_cannot_do(open_report, data, fitted_as):
-    model = fitted_as(*data, n_features_to_select=3, fixed_size=True)
-    report = open_report(model)
-    report.include("GENE5")
-    assert "not computed in the page" in report.page.inner_text("#explore")
-    shown, exact = report.shown(), model.posterior_.inclusion_prob()
-    assert max(abs(shown[n] - p) for n, p in zip(model.posterior_.names, exact, strict=True) if n in shown) < 1e-12
-    names = report.page.eval_on_selector_all("#best li bdi", "items => items.map(i => i.textContent)")
-    assert len(names) == 3
-    assert "GENE5" in names
-
-
-def test_groups_and_columns_always_in(open_report, data, fitted_as):
+def test_blocks_of_columns_and_columns_always_in(open_report, data, fitted_as):
     X, y = data
     groups = [f"g{i // 2}" for i in range(X.shape[1])]
-    model = fitted_as(X, y, groups=groups, always_include=["GENE46", "GENE47"])
+    model = fitted_as(X, y, groups=groups, always_include=["GENE46", "GENE47"], **SURE)
     report = open_report(model)
     assert "In every set" in report.page.inner_text("#chosen")
-    check_conditions(report, model, [([3], []), ([], [0]), ([2], [0, 1])])
-    assert next(iter(report.shown())) in list(model.posterior_.names)
+    names = model.posterior_.names
+    for include, exclude in (([names[3]], []), ([], [names[0]]), ([names[2]], [names[0], names[1]])):
+        assert off(report.condition(include, exclude), model.posterior_.condition(include, exclude)) < 0.03
+
+
+def digits(p):
+    return ">0.99" if 0.995 < p < 1 else "<0.01" if 0 < p < 0.005 else f"{p:.2f}"
+
+
+def test_every_number_is_that_of_the_files(open_report, precise):
+    """The page, selection.csv, groups.csv and Python say the same."""
+    report, found = open_report(precise), findings(precise)
+    rows = report.page.eval_on_selector_all(
+        "#chosen tbody tr:not(.divider)",
+        "rows => rows.map(r => [r.querySelector('bdi').textContent, r.cells[1].textContent, r.cells[3].textContent])",
+    )
+    table = found.selection.set_index("feature")
+    groups = found.groups.set_index("feature")
+    assert len(rows) >= table["selected"].sum()
+    for feature, of_group, own in rows:
+        assert own == digits(table.loc[feature, "inclusion_probability"])
+        expected = digits(groups.loc[feature, "group_probability"]) if feature in groups.index else "–"
+        assert of_group == expected
+    cards = report.page.eval_on_selector_all(
+        "#stands article",
+        """cards => cards.map(c => [c.querySelector('h3 .tag').textContent,
+           [...c.querySelectorAll('tbody tr')].map(
+             r => [r.querySelector('bdi').textContent, r.cells[1].textContent])])""",
+    )
+    assert {f for f, _, _ in rows if table.loc[f, "selected"]} <= {m for _, members in cards for m, _ in members}
+    for tag, members in cards:
+        for feature, own in members:
+            assert own == digits(table.loc[feature, "inclusion_probability"])
+            assert tag == digits(groups.loc[feature, "group_probability"])
+    shown = report.shown()
+    assert all(p == table.loc[name, "inclusion_probability"] for name, p in shown.items())
 
 
 def test_keyboard_only(open_report, model):
@@ -340,9 +343,6 @@ def test_hostile_names_neither_run_nor_break_anything(open_report, data, fitted_
     assert report.page.evaluate("window.stolen") is None
     assert report.page.evaluate("document.querySelectorAll('img, iframe, object, [onerror], [onload]').length") == 0
     assert report.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    for unit in range(len(HOSTILE)):
-        found = report.condition([unit], [])
-        np.testing.assert_allclose(found, given(model, [unit]), atol=1e-4)
     report.include(HOSTILE[0])
     assert report.page.inner_text("#conditions li bdi") == HOSTILE[0]
     with report.page.expect_download() as waiting:
@@ -368,48 +368,30 @@ def test_the_policy_stops_what_is_not_ours(open_report, model):
     assert sum("Content Security Policy" in line for line in report.complaints) == 2
 
 
-def test_a_loaded_model_gives_the_same_page(open_report, model, tmp_path):
-    vg.save(model, tmp_path / "fit.vg")
+def test_a_loaded_model_gives_the_same_page(open_report, precise, tmp_path):
+    vg.save(precise, tmp_path / "fit.vg")
     report = open_report(vg.load(tmp_path / "fit.vg"))
-    report.include("GENE5")
-    expected = given(model, ["GENE5"])
-    shown = report.shown()
-    assert max(abs(shown[n] - p) for n, p in zip(model.posterior_.names, expected, strict=True) if n in shown) < 1e-4
+    assert off(report.condition(["GENE5"]), precise.posterior_.condition(["GENE5"])) < 0.03
 
 
-def test_large_pages_stay_small_and_quick(open_report, rng, tmp_path):
-    """M=2000, d=300: under 4 MB, and a condition costs some passes over the factor; benchmarks/report.py has times."""
-    phi = rng.normal(size=(2000, 300)) / np.sqrt(300)
-    theta = rng.normal(size=2000) - 7
-    theta[:20] += 17
-    model = posterior_model(phi, theta)
+def test_large_pages_stay_small(open_report, rng, tmp_path):
+    """M=2000: under 3 MB, and the page says what it left out."""
+    X = rng.normal(size=(120, 2000))
+    model = vg.DiverseRegressor(random_state=0).fit(X, X[:, 0] - X[:, 1] + rng.normal(size=120))
     report = open_report(model)
-    assert (tmp_path / "report0.html").stat().st_size < 4e6
-    report.include("x7")
-    report.exclude("x3")
-    work = report.page.evaluate("+document.getElementById('explorer').dataset.work")
-    assert work < 40 * phi.size
-    check_conditions(report, model, [([7], [3]), ([100, 7], [0, 1])])
-
-
-def test_more_candidates_than_fit_in(open_report, rng):
-    phi = rng.normal(size=(5000, 8)) / np.sqrt(8)
-    theta = rng.normal(size=5000) - 8
-    model = posterior_model(phi, theta)
-    report = open_report(model)
-    assert "4,000 most probable of 5,000" in report.page.inner_text("#explore")
-    kept = report.page.evaluate("JSON.parse(document.getElementById('data').textContent).positions")
-    assert len(kept) == 4000
-    found = report.condition([5], [7])
-    np.testing.assert_allclose(found, given(model, [kept[5]], [kept[7]])[kept], atol=1e-4)
+    assert (tmp_path / "report0.html").stat().st_size < 3e6
+    assert "400 most probable of 2,000" in report.page.inner_text("#explore")
+    shown = report.condition(["x7"], ["x0"])
+    assert len(shown) == 398
     assert report.quiet()
 
 
 @pytest.mark.parametrize("n", [1, 2])
 def test_very_few_candidates(open_report, rng, n):
-    model = posterior_model(rng.normal(size=(n, 3)), np.full(n, 2.0))
+    X = rng.normal(size=(40, n))
+    model = vg.DiverseRegressor(random_state=0).fit(X, X[:, 0] + 0.3 * rng.normal(size=40))
     report = open_report(model)
-    report.include("x0")
+    assert len(report.condition(["x0"])) == n - 1
     assert report.page.locator("#conditions li").count() == 1
-    check_conditions(report, model, [([0], []), ([], [0]), ([], list(range(n)))])
+    assert len(report.condition([], [f"x{i}" for i in range(n)])) == 0
     assert report.quiet()

@@ -1,66 +1,59 @@
-"""Numbers behind the page: the rounded kernel, charts, the map, verdicts."""
-
-import base64
+"""Numbers behind the page: what it holds, charts, the map, verdicts."""
 
 import numpy as np
 import pytest
 
-from variegate import ConvergenceWarning, LowRankDPP
 from variegate.diagnostics import Bound, Diagnostics
-from variegate.report import charts, kernel, trust
-from variegate.report.content import ENOUGH, Row, without
+from variegate.groups import Group
+from variegate.report import charts, embedded, trust
+from variegate.report.content import Member, Row, Stand
+from variegate.report.hurry import in_a_hurry
 from variegate.report.similarity_map import HEIGHT, NODES, WIDTH, labelled, similarity_map
 
 
-def unpacked(found):
-    raw = np.frombuffer(base64.b64decode(found["rows"]), dtype=np.uint8).reshape(-1, 3)
-    integers = (raw @ np.array([1, 256, 65536])).astype(np.int64)
-    integers = np.where(integers >= 2**23, integers - 2**24, integers).reshape(-1, found["dimensions"])
-    doubles = {name: np.frombuffer(base64.b64decode(found[name])) for name in ("scale", "rho", "log_diagonal")}
-    lift = np.zeros(len(integers))
-    lift[found["raised"]] = found["lift"]
-    return integers * doubles["scale"][:, None], doubles["rho"], doubles["log_diagonal"], lift
-
-
-@pytest.mark.parametrize("shape", [(20, 6), (6, 20)])
-@pytest.mark.parametrize("strength", [-6.0, 8.0])
-def test_the_rounded_rows_are_a_factor_of_the_calm_kernel(rng, shape, strength):
-    phi, theta = rng.normal(size=shape), rng.normal(size=shape[0]) + strength
-    units, rho, log_diagonal, lift = unpacked(kernel.embedded_kernel(LowRankDPP(phi, theta), np.arange(shape[0])))
-    F = units * (rho * np.exp((log_diagonal - lift) / 2))[:, None]
-    calm = LowRankDPP(phi, theta - lift)
-    np.testing.assert_allclose(F @ F.T, calm.marginal_kernel(np.arange(shape[0])), atol=1e-6)
-    assert (np.diag(calm.marginal_kernel(np.arange(shape[0]))) < 0.97).all()
-    assert bool(len(lift.nonzero()[0])) == (strength > 0)
-
-
-def test_the_triangle_gives_the_cosines(rng):
-    phi = rng.normal(size=(15, 6))
-    found = kernel.embedded_kernel(LowRankDPP(phi, rng.normal(size=15)), np.arange(15))
-    units, rho, _, _ = unpacked(found)
-    triangle = np.zeros((6, 6))
-    triangle[np.tril_indices(6)] = np.frombuffer(base64.b64decode(found["triangle"]), dtype="<f4")
-    B = (units * rho[:, None]) @ triangle
-    rows = phi / np.linalg.norm(phi, axis=1, keepdims=True)
-    np.testing.assert_allclose(B @ B.T, rows @ rows.T, atol=1e-5)
-
-
-def test_rounding_to_24_bits(rng):
-    rows = rng.normal(size=(5, 7)) * np.array([1e-9, 1, 1e9, 0, 1])[:, None]
-    _, scale = kernel.rounded_rows(rows)
-    np.testing.assert_allclose(scale, np.abs(rows).max(axis=1) / (2**23 - 1))
-
-
 def test_the_most_probable_and_the_chosen_are_kept(rng):
-    probability = rng.uniform(size=10_000)
+    probability, ones = rng.uniform(size=10_000), np.ones(10_000, dtype=int)
     chosen = np.argsort(probability)[:3]
-    kept = kernel.kept_candidates(probability, chosen, 8)
-    assert len(kept) == kernel.KEPT
+    kept = embedded.kept_candidates(probability, chosen, ones, 2)
+    assert len(kept) == embedded.KEPT
     assert set(chosen) <= set(kept)
     gone = np.setdiff1d(np.arange(10_000), kept)
     assert probability[gone].max() < np.sort(probability[kept])[3]
-    assert len(kernel.kept_candidates(probability[:300], chosen[:0], 300)) == 300
-    assert kernel.kept_candidates(probability, chosen, 5000).size ** 2 <= kernel.ROOM
+    assert len(embedded.kept_candidates(probability[:300], chosen[:0], ones[:300], 1)) == 300
+    wide = embedded.kept_candidates(probability, chosen, 3 * ones, 4)  # classes, and blocks of three columns
+    assert 4 * (3 * len(wide)) ** 2 / 2 <= embedded.ROOM
+
+
+def test_the_sentences_for_people_in_a_hurry():
+    def stand(chosen, probability, *others):
+        members = [Member(name, 0.5, name == chosen) for name in (chosen, *others) if name]
+        return Stand(1, chosen, probability, members, len(members), 0.9, "columns", None)
+
+    first, second, third = in_a_hurry([stand("a", 0.99, "b", "c"), stand("d", 0.6)], "relapse", "gene")
+    assert first == "a and d together predict relapse."
+    assert second.startswith("For 1 of 2 it is nearly certain")
+    assert second.endswith("less so for d.")
+    assert third == "Some can be replaced by another gene that says the same: b or c for a."
+    alone = in_a_hurry([stand("a", 0.99)], "relapse", "gene")
+    assert alone[0] == "a predicts relapse."
+    assert "nearly certain that it" in alone[1]
+    assert alone[2].startswith("No other gene")
+    assert in_a_hurry([stand(None, 0.3, "x")], "relapse", "gene")[0].startswith("No gene stands out")
+    assert in_a_hurry([stand("a", 0.4), stand("b", 0.4)], "y", "gene")[1].startswith("None of that is certain")
+
+
+def test_probabilities_along_the_columns():
+    p = np.array([0.9, 0.001, 0.4, 0.5, 0.2])
+    groups = [
+        Group(np.array(["c", "d"]), np.array([2, 3]), np.array([0.5, 0.5]), 0.9, 0.9, "c", "columns"),
+        Group(np.array(["a"]), np.array([0]), np.ones(1), 0.9, 1.0, "a", "alone"),
+    ]
+    found = charts.along_columns(p, groups, np.array(list("abcde")))
+    assert {point.title: point.group for point in found.points} == {"a": 9, "c": 1, "d": 1, "e": 0}
+    x = {point.title: point.x for point in found.points}
+    assert x["a"] < x["c"] < x["d"] < x["e"]
+    y = {point.title: point.y for point in found.points}
+    assert y["a"] < y["d"] < y["c"]
 
 
 def test_the_map_is_the_same_twice_and_holds_the_set(rng):
@@ -100,7 +93,7 @@ def test_like_features_are_near_each_other_on_the_map(rng):
 
 
 def test_intervals_share_one_scale():
-    rows = [Row("a", 1.0, 2.0, 1.0, 3.0, None, "chosen"), Row("b", 1.0, -20.0, -30.0, -10.0, None, "chosen")]
+    rows = [Row("a", 1.0, 1.0, 2.0, 1.0, 3.0, None, "chosen"), Row("b", 1.0, 1.0, -20.0, -30.0, -10.0, None, "chosen")]
     first, second = charts.intervals(rows, {"a": 1.0, "b": 0.1})
     assert first.zero == second.zero
     assert second.lower < second.mean < second.upper < first.zero < first.lower < first.mean < first.upper
@@ -157,39 +150,3 @@ def test_verdicts_name_the_error():
     answer = trust._known(of_chains(converged=False, largest_error=0.08)).answer
     assert "±0.16" in answer
     assert "10 laps" in answer
-
-
-def test_without_a_certain_feature_chains_of_their_own_are_asked(model):
-    posterior = model.posterior_
-    unit = int(np.argmax(posterior.inclusion_prob()))
-    assert sum(unit not in S for S in posterior.sets) < ENOUGH
-    found, within = without(posterior, unit)
-    np.testing.assert_array_equal(found, posterior.condition(exclude=[unit]).inclusion_prob())
-    assert found[unit] == 0
-    assert within is None
-
-
-def test_chains_that_stopped_early_say_how_uncertain_they_are(data, fitted_as):
-    posterior = fitted_as(*data, max_iter=2, tol=0.001).posterior_
-    unit = int(np.argmax(posterior.inclusion_prob()))
-    found, within = without(posterior, unit)  # without a warning: the page says it
-    with pytest.warns(ConvergenceWarning):
-        conditioned = posterior.condition(exclude=[unit])
-    np.testing.assert_array_equal(found, conditioned.inclusion_prob())
-    assert within == 2 * conditioned.inclusion_errors().max() > 0.002
-
-
-def test_without_an_uncertain_feature_the_sets_that_lack_it_are_asked(data, fitted_as):
-    posterior = fitted_as(*data, tol=0.002, max_iter=400).posterior_
-    p = posterior.inclusion_prob()
-    unit = int(np.argmin(np.abs(p - 0.2)))
-    assert 0.1 < p[unit] < 0.9
-    held = [S for S in posterior.sets if unit not in S]
-    assert len(held) >= ENOUGH
-    found, within = without(posterior, unit)
-    assert within is None
-    shares = np.bincount(np.concatenate(held), minlength=len(p)) / len(held)
-    np.testing.assert_allclose(found, shares, atol=1e-12)
-    conditioned = posterior.condition(exclude=[unit])
-    error = np.hypot(conditioned.inclusion_errors(), np.sqrt(0.25 / ENOUGH))  # of both
-    assert (np.abs(found - conditioned.inclusion_prob()) < 4 * error).all()

@@ -4,10 +4,16 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ..groups import Group
 from ..selection import Selection
 from ..types import FloatArray
 from .content import Metric, Row
+
+SEEN = 0.005  # less probable features are not drawn
+COLOURS = 8  # of groups, then from the first again
+ALONE = 9  # the colour of features that are a group by themselves
 
 
 class Interval(NamedTuple):
@@ -52,6 +58,50 @@ def intervals(rows: Sequence[Row], spreads: dict[str, float]) -> list[Interval |
         return round(4 + 92 * (value - low) / (high - low), 1)
 
     return [Interval(place(0.0), *map(place, v.tolist())) if np.isfinite(v).all() else None for v in scaled]
+
+
+class Point(NamedTuple):
+    """A feature in the drawing of all probabilities; `group` 0 is none, else a colour."""
+
+    x: float
+    y: float
+    group: int
+    title: str
+
+
+class Along(NamedTuple):
+    """Probabilities along the columns, in a frame of `width` × `height`."""
+
+    points: list[Point]
+    ticks: list[tuple[float, str]]
+    width: float
+    height: float
+    left: float
+
+
+def along_columns(p: FloatArray, groups: Sequence[Group], labels: NDArray[Any], width: float = 900.0) -> Along:
+    """Every feature at its place among the columns and the height of its probability, coloured by group.
+
+    Features below SEEN that are in no group are left out: there may be a million of them.
+    """
+    height, left = 220.0, 40.0
+    member = np.zeros(len(p), dtype=int)
+    for number, group in enumerate((g for g in groups if len(g.positions) > 1), start=1):
+        member[group.positions] = 1 + (number - 1) % COLOURS
+    for group in groups:
+        if len(group.positions) == 1:
+            member[group.positions] = ALONE
+    shown = np.flatnonzero((p >= SEEN) | (member > 0))
+    span = max(len(p) - 1, 1)
+
+    def place(value: float) -> float:
+        return round(10 + (height - 30) * (1 - value), 1)
+
+    points = [
+        Point(round(left + 8 + (width - left - 16) * i / span, 1), place(float(p[i])), int(member[i]), str(labels[i]))
+        for i in shown[np.argsort(p[shown], kind="stable")]
+    ]
+    return Along(points, [(place(t), f"{t:g}") for t in (0, 0.25, 0.5, 0.75, 1)], width, height, left)
 
 
 class DotRow(NamedTuple):

@@ -1,6 +1,5 @@
 """What the page says about the selection: values for the template, no HTML."""
 
-import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -9,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..estimators.side_information import similarity_features
-from ..inference import ConvergenceWarning, Sample
+from ..groups import Group
 from ..inference.local_search import best_exchanges
 from ..posterior import Posterior
 from ..selection import Selection
@@ -17,16 +16,15 @@ from ..types import FloatArray, IntArray
 
 RUNNERS_UP = 8  # features after the chosen ones
 ROWS = 200  # of the table of chosen features
-ENOUGH = 200  # sampled sets: their share is known to ±0.07, two standard errors
-EXPLAINED = 30  # chosen features whose relatives are shown
-RELATIVES = 4
-FAINT = 0.05  # similarity below which a feature is no relative
+EXPLAINED = 30  # groups with a chosen feature that are shown
+MEMBERS = 12  # of a group
 
 
 class Row(NamedTuple):
     """A feature in the table of the chosen."""
 
     feature: str
+    group: float | None  # probability of its group
     probability: float
     coefficient: float
     lower: float
@@ -35,13 +33,12 @@ class Row(NamedTuple):
     role: str  # "chosen", "always included" or "runner-up"
 
 
-class Relative(NamedTuple):
-    """A feature that is like a chosen one, and how probable it is with and without it."""
+class Member(NamedTuple):
+    """A feature of a group."""
 
     feature: str
-    similarity: float
     probability: float
-    instead: float
+    chosen: bool
 
 
 class Replacement(NamedTuple):
@@ -52,20 +49,21 @@ class Replacement(NamedTuple):
 
 
 class Stand(NamedTuple):
-    """What a chosen feature stands for."""
+    """A group of features that stand in for each other, of which one may be chosen."""
 
-    feature: str
-    probability: float
-    relatives: list[Relative]
-    replacement: Replacement | None
-    within: float | None = None  # two errors of the probabilities without it, where chains stopped early
+    number: int  # among all groups, from 1
+    chosen: str | None
+    probability: float  # that at least one is in the set
+    members: list[Member]  # the most probable first
+    n_members: int
+    purity: float
+    likeness: str
+    replacement: Replacement | None  # of the chosen one
 
-
-class Without(NamedTuple):
-    """Inclusion probabilities if a unit is left out."""
-
-    probability: FloatArray  # (U,) NaN where nothing is possible without it
-    within: float | None = None  # two errors of the least certain one, where that is more than was asked for
+    @property
+    def others(self) -> list[str]:
+        """The members beside the chosen one."""
+        return [member.feature for member in self.members if not member.chosen]
 
 
 def unit_similarity(found: Selection) -> FloatArray:
@@ -79,24 +77,27 @@ def unit_similarity(found: Selection) -> FloatArray:
     return np.asarray(np.divide(rows, norms, where=norms > 0, out=np.zeros_like(rows)))
 
 
-def selection_rows(table: pd.DataFrame, classes: NDArray[Any] | None) -> list[Row]:
+def selection_rows(table: pd.DataFrame, groups: pd.DataFrame, classes: NDArray[Any] | None) -> list[Row]:
     """The chosen features and those that come next, most probable first, of a `selection_table`."""
+    of_group = dict(zip(groups["feature"], groups["group_probability"], strict=True))
     candidate = table["role"] == "candidate"
     parts = [
         ("chosen", table[table["selected"] & candidate].head(ROWS)),
         ("always included", table[table["role"] == "always included"].head(ROWS)),
         ("runner-up", table[~table["selected"] & candidate].head(RUNNERS_UP)),
     ]
-    return [_row(record, role, classes) for role, part in parts for record in part.to_dict("records")]
+    rows = [_row(record, role, classes, of_group) for role, part in parts for record in part.to_dict("records")]
+    return sorted(rows, key=lambda row: -(row.group or row.probability))
 
 
-def _row(record: Mapping[str, Any], role: str, classes: NDArray[Any] | None) -> Row:
+def _row(record: Mapping[str, Any], role: str, classes: NDArray[Any] | None, of_group: Mapping[str, float]) -> Row:
     suffix, label = "", None
     if "coefficient" not in record and classes is not None:  # several classes: the one that it says most about
         label = max(classes, key=lambda c: abs(record[f"coefficient[{c}]"]))
         suffix = f"[{label}]"
     return Row(
         feature=str(record["feature"]),
+        group=of_group.get(str(record["feature"])),
         probability=float(record["inclusion_probability"]),
         coefficient=float(record[f"coefficient{suffix}"]),
         lower=float(record[f"lower{suffix}"]),
@@ -106,19 +107,31 @@ def _row(record: Mapping[str, Any], role: str, classes: NDArray[Any] | None) -> 
     )
 
 
-def stands(posterior: Posterior, chosen: IntArray, similarity: FloatArray) -> list[Stand]:
-    """The chosen units with their relatives, most probable first."""
-    probability, names = posterior.inclusion_prob(), posterior.labels
-    replaced = replacements(posterior, chosen)
-    found = []
-    for unit in chosen[np.argsort(-probability[chosen], kind="stable")][:EXPLAINED]:
-        alike = np.abs(similarity @ similarity[unit])
-        alike[unit] = 0.0
-        instead, within = without(posterior, unit)
-        near = [i for i in np.argsort(-alike, kind="stable")[:RELATIVES] if alike[i] > FAINT]
-        relatives = [Relative(str(names[i]), *map(float, (alike[i], probability[i], instead[i]))) for i in near]
-        found.append(Stand(str(names[unit]), float(probability[unit]), relatives, replaced.get(int(unit)), within))
-    return found
+def stands(found: Selection) -> list[Stand]:
+    """The groups, those with a chosen feature first, each part with the most probable first."""
+    replaced, p = replacements(found.posterior, found.chosen), found.posterior.inclusion_prob()
+    cards = [_stand(i, group, p, found.chosen, replaced) for i, group in enumerate(found.groups, start=1)]
+    with_chosen = [card for card in cards if card.chosen is not None]
+    return [*with_chosen[:EXPLAINED], *[card for card in cards if card.chosen is None][:RUNNERS_UP]]
+
+
+def _stand(number: int, group: Group, p: FloatArray, chosen: IntArray, replaced: Mapping[int, Replacement]) -> Stand:
+    inside = np.isin(group.positions, chosen)
+    first = int(group.positions[inside][0]) if inside.any() else -1
+    members = [
+        Member(str(name), float(p[i]), bool(c))
+        for name, i, c in zip(group.features, group.positions, inside, strict=True)
+    ]
+    return Stand(
+        number=number,
+        chosen=None if group.chosen is None else str(group.chosen),
+        probability=group.probability,
+        members=members[:MEMBERS],
+        n_members=len(members),
+        purity=group.purity,
+        likeness=group.likeness,
+        replacement=replaced.get(first),
+    )
 
 
 def replacements(posterior: Posterior, chosen: IntArray) -> dict[int, Replacement]:
@@ -132,28 +145,6 @@ def replacements(posterior: Posterior, chosen: IntArray) -> dict[int, Replacemen
         odds = float(np.exp(min(target.log_joint(S) - value, 700.0)))
         found[int(gone)] = Replacement(str(posterior.labels[come]), odds)
     return found
-
-
-def without(posterior: Posterior, unit: int) -> Without:
-    """Inclusion probabilities if a unit is left out.
-
-    From the sampled sets without it where there are enough of them, else from chains of their own. The page says
-    itself where these stop early.
-    """
-    held = [(S, w) for S, w in zip(posterior.sets, posterior.weights, strict=True) if unit not in S]
-    if len(held) >= ENOUGH:
-        found = np.zeros(posterior.n_features)
-        for S, w in held:
-            found[S] += w
-        return Without(np.asarray(found / sum(w for _, w in held)))
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            given = posterior.condition(exclude=[int(unit)])
-    except ValueError:  # a fixed size that the others cannot fill
-        return Without(np.full(posterior.n_features, np.nan))
-    stopped = isinstance(given.fit, Sample) and not given.fit.converged
-    return Without(np.asarray(given.inclusion_prob()), 2 * float(given.inclusion_errors().max()) if stopped else None)
 
 
 class Metric(NamedTuple):

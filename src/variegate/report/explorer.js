@@ -3,15 +3,19 @@
 
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const model = variegate.open(data);
   const part = (id) => document.getElementById(id);
   const names = data.names;
   const given = new Map(); // unit: "in" or "out", in the order of asking
   const FIRST = 15;
-  const UNUSUAL = 0.05; // as in Python's diagnostics
+  const KNOWN = 0.01; // error at which an answer needs no more steps
+  const PATIENCE = 4000; // milliseconds at most
+  const CHAINS = Math.min(Math.max(navigator.hardwareConcurrency || 2, 2), 4);
   let shown = FIRST;
-  let now = model.probability;
+  let before = Float64Array.from(data.probability);
+  let now = before;
+  let error = 0;
   let best = [];
+  let question = 0;
 
   // --- words -------------------------------------------------------------------------------------------------
 
@@ -33,9 +37,9 @@
     shortened(names[unit], limit) + (twins.has(names[unit]) ? ` (no. ${data.positions[unit] + 1})` : "");
 
   function digits(p) {
-    if (p > 0.9995 && p < 1) return ">0.999";
-    if (p < 0.0005 && p > 0) return "<0.001";
-    return p.toFixed(3);
+    if (p > 0.995 && p < 1) return ">0.99";
+    if (p < 0.005 && p > 0) return "<0.01";
+    return p.toFixed(2);
   }
 
   // --- elements ----------------------------------------------------------------------------------------------
@@ -82,49 +86,117 @@
   const included = () => [...given].filter(([, how]) => how === "in").map(([unit]) => unit);
   const excluded = () => [...given].filter(([, how]) => how === "out").map(([unit]) => unit);
 
-  function reason(error) {
-    const name = error.item === undefined ? "" : `“${label(error.item)}”`;
-    if (error.reason === "copy") {
-      return included().length > 1
-        ? `${name} is a copy of what you have included, or never occurs together with it. It was left out again.`
-        : `${name} is never in a set: it does not vary, or nothing speaks for it. It was left out again.`;
-    }
-    if (error.reason === "certain") {
-      return `Without ${name} and the others that you excluded, hardly any set is left: this page cannot say what would follow. Python can: model.posterior_.condition(exclude=[…]). It was taken back.`;
-    }
-    throw error;
+  function reason(found) {
+    if (found.impossible === "size") return "So many features cannot be in a set, or too few are left. Your last choice was taken back.";
+    const name = `“${label(found.item)}”`;
+    return included().length > 1
+      ? `${name} is a copy of what you have included, or never occurs together with it. It was left out again.`
+      : `${name} is never in a set: it does not vary, or nothing speaks for it. It was left out again.`;
   }
 
+  // --- chains, each in a worker of its own; in the page where there can be none --------------------------------
+
+  function started(chain) {
+    const receive = (answer) => heard(chain, answer);
+    try {
+      const text = [...document.querySelectorAll("script.chain")].map((script) => script.textContent).join("\n");
+      const worker = new Worker(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
+      worker.onmessage = (event) => receive(event.data);
+      return (message) => worker.postMessage(message);
+    } catch {
+      return serve(receive);
+    }
+  }
+
+  let reports = [];
+  let began = 0;
+  let drawn = 0;
+  let last = null; // the choice that is being answered: [unit, what it was before]
+  const chains = Array.from({ length: CHAINS }, (_, k) => started(k));
+  chains.forEach((send) => send({ form: data.form }));
+
   function ask(unit, how) {
-    const before = given.get(unit);
-    if (before === how) return;
+    const was = given.get(unit);
+    if (was === how) return;
     given.delete(unit);
     if (how) given.set(unit, how);
-    const start = model.work;
-    let trouble = "";
-    try {
-      now = given.size && !data.fixed ? variegate.condition(model, included(), excluded()) : model.probability;
-      if (data.fixed && included().length > data.fixed) throw new variegate.Impossible("size", unit);
-    } catch (error) {
-      trouble = error.reason === "size" ? `Sets of this model have ${data.fixed} features; no more can be included.` : reason(error);
-      given.delete(unit);
-      if (before) given.set(unit, before);
+    last = [unit, was];
+    answer();
+  }
+
+  function answer() {
+    question += 1;
+    reports = [];
+    began = performance.now();
+    drawn = 0;
+    const conditions = { include: included(), exclude: excluded() };
+    if (!given.size && !data.own) {
+      chains.forEach((send) => send({ stop: true }));
+      now = before;
+      error = 0;
+      finish("");
+    } else {
+      part("explorer").dataset.state = "running";
+      error = null;
+      show("");
+      chains.forEach((send, k) => send({ id: question, milliseconds: PATIENCE, start: data.form.starts[k % data.form.starts.length], ...conditions }));
     }
-    part("explorer").dataset.work = model.work - start;
     chooseBest();
+  }
+
+  function heard(chain, found) {
+    if (found.best) {
+      if (found.id !== question) return;
+      best = found.best;
+      showBest();
+      return;
+    }
+    if (found.id !== question || part("explorer").dataset.state === "settled") return;
+    if (found.impossible) takeBack(found);
+    else {
+      reports[chain] = found.report;
+      if (reports.filter(Boolean).length === CHAINS) learn();
+    }
+  }
+
+  function learn() {
+    const all = variegate.merged(reports);
+    const passed = performance.now() - began;
+    const done = all.error <= KNOWN || passed >= PATIENCE;
+    if (!done && drawn && passed - drawn < 300) return; // rows that jump cannot be read
+    now = all.probability;
+    included().forEach((unit) => (now[unit] = 1));
+    excluded().forEach((unit) => (now[unit] = 0));
+    error = all.error;
+    const box = part("explorer").dataset;
+    if (!drawn) box.first = passed.toFixed(0);
+    drawn = passed;
+    if (done && !given.size) before = now; // a model without probabilities of its own
+    if (done) finish("");
+    else show("");
+    box.error = error;
+  }
+
+  function finish(trouble) {
+    chains.forEach((send) => send({ stop: true }));
+    part("explorer").dataset.state = "settled";
+    part("explorer").dataset.took = (performance.now() - began).toFixed(0);
+    show(trouble);
+  }
+
+  function takeBack(found) {
+    const trouble = reason(found);
+    const [unit, was] = last ?? [];
+    given.delete(unit);
+    if (was) given.set(unit, was);
+    answer();
     show(trouble);
   }
 
   function chooseBest() {
     const wanted = Math.max(Math.floor(Number(part("size").value)) || 1, included().length);
-    const start = model.work;
-    try {
-      best = variegate.bestSet(model, Math.min(wanted, names.length), included(), excluded());
-    } catch (error) {
-      if (!(error instanceof variegate.Impossible)) throw error;
-      best = [];
-    }
-    part("explorer").dataset.bestWork = model.work - start;
+    const size = Math.min(wanted, names.length - excluded().length);
+    chains[0]({ id: question, size, include: included(), exclude: excluded(), start: data.form.chosen });
   }
 
   // --- showing -----------------------------------------------------------------------------------------------
@@ -150,34 +222,37 @@
 
   function showStatus(trouble) {
     const status = part("status");
-    status.classList.toggle("trouble", Boolean(trouble));
-    const sum = (p) => p.reduce((a, b) => a + b, 0) + data.expected_elsewhere;
     if (trouble) status.textContent = trouble;
-    else if (!given.size) status.textContent = `Nothing included or excluded yet; ${sum(now).toFixed(1)} are expected in a set.`;
-    else if (data.fixed) status.textContent = "The best set follows your choice; probabilities are those without conditions.";
-    else {
-      const others = [...names.keys()].filter((unit) => !given.has(unit));
-      const change = (unit) => now[unit] - model.own[unit];
-      const say = (unit) => `${label(unit, 36)} (${digits(model.probability[unit])} → ${digits(now[unit])})`;
-      const up = others.reduce((a, b) => (change(b) > change(a) ? b : a), others[0]);
-      const down = others.reduce((a, b) => (change(b) < change(a) ? b : a), others[0]);
-      const parts = [];
-      if (data.expected_elsewhere === 0) parts.push(`${sum(now).toFixed(1)} expected in a set, ${sum(model.probability).toFixed(1)} before.`);
-      if (up !== undefined && change(up) > 0.001) parts.push(`Rises most: ${say(up)}.`);
-      if (down !== undefined && change(down) < -0.001) parts.push(`Falls most: ${say(down)}.`);
-      const rare = [...given].filter(([unit, how]) => (how === "in" ? model.probability[unit] : 1 - model.probability[unit]) < UNUSUAL);
-      if (rare.length) parts.push(`Sets ${rare[0][1] === "in" ? "with" : "without"} ${label(rare[0][0], 36)} are rare, and q knows little about them: stand-ins may be far more probable than it says here.${rare[0][1] === "out" && part("stands") ? " “What each one stands for”, above, has the answer of the data for a chosen one." : ""}`);
-      if (others.every((unit) => Math.abs(change(unit)) <= 0.001)) parts.push("All others stay as they were.");
-      status.textContent = parts.join(" ");
-    }
+    else if (status.classList.contains("trouble") && part("explorer").dataset.state === "running") return; // let it be read
+    else status.textContent = sentences().join(" ");
+    status.classList.toggle("trouble", Boolean(trouble));
+  }
+
+  function sentences() {
+    const sum = (p) => (p.reduce((a, b) => a + b, 0) + data.expected_elsewhere).toFixed(1);
+    if (!given.size && error !== null) return [`Nothing included or excluded yet; ${sum(now)} are expected in a set.`];
+    const others = [...names.keys()].filter((unit) => !given.has(unit));
+    const change = (unit) => now[unit] - before[unit];
+    const clear = Math.max(0.01, 2 * error);
+    const say = (unit) => `${label(unit, 36)} (${digits(before[unit])} → ${digits(now[unit])})`;
+    const up = others.reduce((a, b) => (change(b) > change(a) ? b : a), others[0]);
+    const down = others.reduce((a, b) => (change(b) < change(a) ? b : a), others[0]);
+    if (error === null) return ["Computing…"];
+    const known = `Known to ±${(2 * error).toPrecision(1)} (two Monte Carlo errors)`;
+    const parts = [`${known}${part("explorer").dataset.state === "running" ? ", and sharpening" : ""}.`];
+    if (data.form.size === null) parts.push(`${sum(now)} expected in a set, ${sum(before)} before.`);
+    if (up !== undefined && change(up) > clear) parts.push(`Rises most: ${say(up)}.`);
+    if (down !== undefined && change(down) < -clear) parts.push(`Falls most: ${say(down)}.`);
+    if (others.every((unit) => Math.abs(change(unit)) <= clear)) parts.push("All others stay as they were, as far as is known.");
+    return parts;
   }
 
   function ordered() {
     const units = [...names.keys()].filter((unit) => !given.has(unit));
     const how = part("order").value;
     if (how === "name") return units.sort((a, b) => names[a].localeCompare(names[b]) || a - b);
-    const key = how === "now" ? (u) => now[u] : (u) => Math.abs(now[u] - (given.size ? model.own[u] : model.probability[u]));
-    return units.sort((a, b) => key(b) - key(a) || model.probability[b] - model.probability[a] || a - b);
+    const key = how === "now" ? (u) => now[u] : (u) => Math.abs(now[u] - before[u]);
+    return units.sort((a, b) => key(b) - key(a) || before[b] - before[a] || a - b);
   }
 
   function showOthers() {
@@ -187,7 +262,7 @@
       const name = element("th", undefined, { scope: "row" });
       name.append(nameOf(unit));
       const drawing = element("td", undefined, { class: "drawing" });
-      drawing.append(bar(model.probability[unit], now[unit]));
+      drawing.append(bar(before[unit], now[unit]));
       const act = element("td");
       act.append(
         button("+", `Include ${label(unit)}`, () => (ask(unit, "in"), focusRow(place, 0))),
@@ -196,14 +271,17 @@
       );
       row.append(
         name,
-        element("td", digits(model.probability[unit]), { class: "number" }),
+        element("td", digits(before[unit]), { class: "number" }),
         element("td", digits(now[unit]), { class: "number", "data-value": now[unit] }),
         drawing,
         act,
       );
       return row;
     });
+    const at = document.activeElement?.closest?.("#others tbody tr");
+    const focus = at && [at.rowIndex - 1, [...at.querySelectorAll("button")].indexOf(document.activeElement)];
     part("others").tBodies[0].replaceChildren(...rows);
+    if (focus) focusRow(...focus);
     part("more").hidden = units.length <= shown;
   }
 
@@ -248,7 +326,7 @@
       const at = folded[unit].indexOf(text);
       if (at >= 0) found.push([folded[unit] === text ? -1 : at === 0 ? 0 : 1, unit]);
     }
-    found.sort((a, b) => a[0] - b[0] || model.probability[b[1]] - model.probability[a[1]]);
+    found.sort((a, b) => a[0] - b[0] || before[b[1]] - before[a[1]]);
     return found.map(([, unit]) => unit);
   }
   const folded = names.map((name) => name.trim().toLowerCase());
@@ -290,7 +368,7 @@
     const lines = ["feature,probability,condition,conditional_probability,in_best_set"];
     for (const unit of [...names.keys()].sort((a, b) => now[b] - now[a] || a - b)) {
       const how = { in: "included", out: "excluded" }[given.get(unit)] ?? "";
-      lines.push([cell(names[unit]), model.probability[unit], how, data.fixed ? "" : now[unit], inBest.has(unit)].join(","));
+      lines.push([cell(names[unit]), before[unit], how, now[unit], inBest.has(unit)].join(","));
     }
     return `${lines.join("\r\n")}\r\n`;
   }
@@ -319,31 +397,17 @@
     (buttons[buttons.indexOf(event.target) + step] ?? part("search")).focus();
     event.preventDefault();
   });
-  part("size").addEventListener("input", () => (chooseBest(), showBest()));
+  part("size").addEventListener("input", chooseBest);
   part("order").addEventListener("change", showOthers);
   part("more").addEventListener("click", () => ((shown += 50), showOthers()));
   part("export").addEventListener("click", save);
   part("clear").addEventListener("click", () => {
     given.clear();
-    now = model.probability;
-    chooseBest();
-    show("");
+    answer();
     part("search").focus();
   });
 
-  function checkAgainstPython() {
-    // the page and Python have the same q; if rounding has cost the page too much, it says so
-    if (model.kind !== "dpp" || data.fixed) return;
-    const here = variegate.condition(model, [], []);
-    const off = here.reduce((most, p, i) => Math.max(most, Math.abs(p - model.own[i])), 0);
-    part("rounded").hidden = off < 5e-5;
-    part("rounded").textContent = `Features of this model are so alike, or so strongly demanded, that the rounded numbers in this page are off by up to ${off.toPrecision(1)}. Python has no such rounding: model.posterior_.condition(…).`;
-  }
-
-  checkAgainstPython();
   part("explorer").hidden = false;
-  chooseBest();
-  show("");
-  variegate.page = { model, condition: (a, b) => variegate.condition(model, a, b), bestSet: (k, a, b) => variegate.bestSet(model, k, a, b) };
+  answer();
   document.documentElement.dataset.ready = "true";
 })();

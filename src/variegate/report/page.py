@@ -14,65 +14,82 @@ from markupsafe import Markup
 
 from .. import __version__
 from ..diagnostics import Bound, Diagnostics
-from ..dpp import LowRankDPP
-from ..inference import Sample
-from ..posterior import Posterior
+from ..inference import ChainSettings, Sample
+from ..inference.chain.form import Form, form_of
+from ..inference.chain.sample import can_sample
+from ..likelihoods import QuadraticLikelihood
 from ..selection import Selection
 from ..tables import Findings
-from ..types import FloatArray, IntArray
+from ..types import FloatArray
 from . import charts, content, names, trust
-from .kernel import as_text, embedded_kernel, kept_candidates
+from .embedded import embedded_form, kept_candidates
+from .hurry import in_a_hurry
 from .similarity_map import similarity_map
 
-SCRIPTS = ("kernel.js", "explorer.js")
+CHAIN = ("chain.js", "worker.js")  # what workers run too
+SCRIPTS = (*CHAIN, "explorer.js")
 OURS = "variegate"
-SAME = 0.005  # probabilities of q and of the posterior that differ by less are the same to a reader
 
 
 def rendered(selection: Selection, found: Findings, about: Mapping[str, Any], comparison: pd.DataFrame | None) -> str:
     """The HTML of the report."""
     posterior, chosen = selection.posterior, selection.chosen
     probability = posterior.inclusion_prob()
-    dimensions = posterior.q.phi.shape[1] if isinstance(posterior.q, LowRankDPP) else 1
-    kept = kept_candidates(probability, chosen, dimensions)
+    form, stands = explored_form(selection), content.stands(selection)
+    outcome, thing = (about.get("data") or {}).get("outcome"), _thing(selection)
     similarity = content.unit_similarity(selection)
-    scripts = [Markup(_own_file(name)) for name in SCRIPTS]
+    scripts = [(name in CHAIN, Markup(_own_file(name))) for name in SCRIPTS if form is not None]
     style = Markup(_own_file("page.css"))
     return _environment().get_template("page.html.j2").render(
-        script_hashes=Markup(" ".join(_hash(script) for script in scripts)),
+        script_hashes=Markup(" ".join(_hash(script) for _, script in scripts) or "'none'"),
         style_hash=Markup(_hash(style)),
         style=style,
         scripts=scripts,
-        data=Markup(escaped_json(explorer_data(posterior, probability, kept))),
-        stands=content.stands(posterior, chosen, similarity),
+        data=None if form is None else Markup(escaped_json(explorer_data(selection, form))),
+        stands=stands,
+        hurry=in_a_hurry(stands, names.shortened(outcome) if outcome else "the outcome", thing),
+        along=charts.along_columns(probability, selection.groups, posterior.labels),
         map=similarity_map(similarity, probability, chosen, posterior.labels),
         alternatives=found.alternatives.to_dict("records"),
         **_selection(selection, found),
-        **_explorer_words(selection, kept, probability),
+        **_explorer_words(selection, form, probability),
         **_comparison(comparison),
         **_trust(selection, found.diagnostics, about),
         **_run(selection, about),
     )  # fmt: skip
 
 
-def explorer_data(posterior: Posterior, probability: FloatArray, kept: IntArray) -> dict[str, Any]:
-    """What the explorer works with: names, probabilities and the kernel of the kept candidates."""
+def explored_form(selection: Selection) -> Form | None:
+    """The posterior over the most probable candidates, as the explorer has it; None where it has no such form."""
+    posterior, likelihood = selection.posterior, selection.posterior.target.likelihood
+    if not can_sample(posterior.target) or not isinstance(likelihood, QuadraticLikelihood):
+        return None
+    fit, target = posterior.fit, posterior.target
+    matrices = likelihood.n_outcomes + target.prior_has_volume
+    features = kept_candidates(posterior.inclusion_prob(), selection.chosen, likelihood.widths, matrices)
+    rng = np.random.default_rng(0)
+    if isinstance(fit, Sample):
+        known = (fit.inclusion, fit.hyperparameters.probability.sum(axis=0))
+        return form_of(target, fit.settings, fit.sets, known, features, rng)
+    learned = ChainSettings(average_size=False, average_slab=False)
+    return form_of(target, learned, fit.sets, None, features, rng)
+
+
+def explorer_data(selection: Selection, form: Form) -> dict[str, Any]:
+    """What the explorer works with: names, probabilities and the posterior of the kept candidates."""
+    posterior, kept = selection.posterior, form.features
+    probability = posterior.inclusion_prob()
+    inside = [np.searchsorted(kept, S) for S in posterior.sets if np.isin(S, kept).all()]
+    some = [inside[i] for i in np.unique(np.linspace(0, len(inside) - 1, 4).astype(int))] if inside else []
+    chosen = np.searchsorted(kept, selection.chosen)
     return {
         "names": [str(posterior.labels[i]) for i in kept],
         "positions": kept.tolist(),
-        "probability": as_text(probability[kept]),
-        "own": as_text(_own_probability(posterior)[kept]),
+        "probability": probability[kept].tolist(),
+        "own": not isinstance(posterior.fit, Sample),  # the explorer's probabilities are not those of the table
         "expected_elsewhere": float(np.delete(probability, kept).sum()),
-        "fixed": posterior.target.size,
-        **embedded_kernel(posterior.q, kept),
+        "form": embedded_form(form, chosen, some or [chosen]),
     }
-
-
-def _own_probability(posterior: Posterior) -> FloatArray:
-    """Inclusion probabilities of q (M,): those of the posterior up to what q can express and the matching left."""
-    if posterior.target.size is not None:
-        return posterior.inclusion_prob()  # fixed sizes are not conditioned in the page
-    return posterior.q.inclusion_prob()
 
 
 def escaped_json(value: Any) -> str:
@@ -114,12 +131,14 @@ def _odds(value: float) -> str:
 
 def _selection(selection: Selection, found: Findings) -> dict[str, Any]:
     posterior, classes = selection.posterior, selection.classes
-    rows = content.selection_rows(found.selection, classes)
+    rows = content.selection_rows(found.selection, found.groups, classes)
     places = charts.intervals(rows, charts.column_spreads(selection))
     pairs = list(zip(rows, places, strict=True))
     roles = ("chosen", "always included", "runner-up")
     parts = [(role, [pair for pair in pairs if pair[0].role == role]) for role in roles]
     several = classes is not None and len(classes) > 2
+    least = min((row.group or row.probability for row in rows if row.role == "chosen"), default=2.0)
+    crossed = next((row.feature for row in rows if row.role == "runner-up" and row.probability > least), None)
     within = 2 * float(posterior.inclusion_errors().max())  # NaN: not known
     what = "the outcome" if classes is None else f"the log-odds of “{names.shortened(classes[1])}”"
     return {
@@ -127,27 +146,34 @@ def _selection(selection: Selection, found: Findings) -> dict[str, Any]:
         "chosen_rows": [row for row in rows if row.role == "chosen"],
         "chosen_names": ", ".join(names.shortened(posterior.labels[u], 30) for u in selection.chosen) or "empty",
         "n_chosen": len(selection.chosen),
+        "crossed": crossed,
+        "expected": posterior.inclusion_prob().sum(),
+        "asked_size": selection.size is not None,
         "rows_shown": content.ROWS,
         "several_classes": several,
         "is_class": classes is not None,
         "effect_of": "the log-odds of the class named" if several else what,
-        "thing": "group" if selection.candidates.is_grouped else "feature",
+        "thing": _thing(selection),
         "within": within if within > 0 else None,
     }
 
 
-def _explorer_words(selection: Selection, kept: IntArray, probability: FloatArray) -> dict[str, Any]:
+def _thing(selection: Selection) -> str:
+    """What the page calls a candidate: columns that enter together are a block, for groups stand in for each other."""
+    return "block" if selection.candidates.is_grouped else "feature"
+
+
+def _explorer_words(selection: Selection, form: Form | None, probability: FloatArray) -> dict[str, Any]:
     posterior, chosen = selection.posterior, selection.chosen
-    off = float(np.abs(_own_probability(posterior) - probability).max(initial=0.0))
+    n_kept = 0 if form is None else len(form.features)
     return {
         "exact": isinstance(posterior.fit, Sample),
-        "q_off": off if off > SAME else None,
+        "exact_form": form is not None and form.exact,
         "n_units": len(probability),
-        "n_kept": len(kept),
-        "dropped": len(kept) < len(probability),
+        "n_kept": n_kept,
+        "dropped": n_kept < len(probability),
         "fixed": posterior.target.size,
-        "independent": not isinstance(posterior.q, LowRankDPP),
-        "first_size": len(chosen) or max(1, min(round(float(probability.sum())), len(kept))),
+        "first_size": len(chosen) or max(1, min(round(float(probability.sum())), n_kept)),
     }
 
 

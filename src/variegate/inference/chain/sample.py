@@ -184,7 +184,7 @@ def sample(
             "The exact chain needs a likelihood with a quadratic form (Gaussian, Logistic, groups and sums of them), "
             f'got {type(target.likelihood).__name__}; use vg.fit, or solver="rao_blackwell" in an estimator.'
         )
-    grid = _grid(target, settings)
+    grid = grid_of(target, settings)
     model = Model(target, grid, included, excluded)
     _check_conditions(model)
 
@@ -260,12 +260,13 @@ def quick_sets(target: Target, n: int, rng: np.random.Generator) -> list[IntArra
     """Up to n sets of short chains, with the target's own hyperparameters; none where there can be no chains."""
     if not can_sample(target):
         return []
-    model = Model(target, _grid(target, ChainSettings(average_size=False, average_slab=False)))
+    model = Model(target, grid_of(target, ChainSettings(average_size=False, average_slab=False)))
     sets = run_chains(model, first_sets(model, n, rng), rng, Limits(np.inf, 1)).sets
     return [sets[i] for i in np.linspace(0, len(sets) - 1, n).round().astype(int)]
 
 
-def _grid(target: Target, settings: ChainSettings) -> Grid:
+def grid_of(target: Target, settings: ChainSettings) -> Grid:
+    """The hyperparameters that chains with these settings average over."""
     variance = cast(QuadraticLikelihood, target.likelihood).noise_variance
     return hyperparameter_grid(
         target, variance, average_size=settings.average_size, average_slab=settings.average_slab

@@ -1,0 +1,65 @@
+"""The posterior as the page needs it: the quadratic form of the most probable candidates, without rows of data."""
+
+from base64 import b64encode
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..inference.chain.form import Form
+from ..types import FloatArray, IntArray
+
+KEPT = 400  # candidates in the page: an answer takes the time of some ten thousand steps, each O(|S| · candidates)
+ROOM = 270_000  # numbers in the page's matrices; eight bytes each
+
+
+def kept_candidates(probability: FloatArray, chosen: IntArray, widths: IntArray, matrices: int) -> IntArray:
+    """Positions of the candidates that the page holds: all of them, or the chosen and the most probable, sorted."""
+    order = np.argsort(-probability, kind="stable")
+    first = np.concatenate([chosen, order[~np.isin(order, chosen)]])
+    columns = np.cumsum(widths[first])
+    fitting = int(np.count_nonzero(matrices * columns * (columns + 1) / 2 <= ROOM))
+    return np.sort(first[: max(min(KEPT, fitting), len(chosen), 1)]).astype(np.int64)
+
+
+def embedded_form(form: Form, chosen: IntArray, starts: list[IntArray]) -> dict[str, Any]:
+    """JSON of the form; see `open` in chain.js. Sets are positions among the form's features."""
+    grid = form.grid
+    return {
+        "first": form.first.tolist(),
+        "gram": [_triangle(gram) for gram in form.gram],
+        "information": [as_text(row) for row in form.information],
+        "noise": form.noise.tolist(),
+        "cosines": _cosines(form),
+        "nugget": form.nugget,
+        "tilt": as_text(form.tilt),
+        "size": form.size,
+        "log_kappa": grid.log_kappa.tolist(),
+        "log_normalizer": grid.log_normalizer.tolist(),
+        "log_c": grid.log_c.tolist(),
+        "log_prior": grid.log_prior.tolist(),
+        "at": list(form.at),
+        "chosen": chosen.tolist(),
+        "starts": [S.tolist() for S in starts],
+    }
+
+
+def _cosines(form: Form) -> str | None:
+    """Cosines of Φ; "gram" where they are those of the Gram matrix, as for similarity by columns."""
+    if form.cosines is None:
+        return None
+    if len(form.gram) == 1 and form.gram.shape[1:] == form.cosines.shape:
+        lengths = np.sqrt(np.diagonal(form.gram[0]))
+        own = form.gram[0] / np.outer(lengths, lengths) if lengths.all() else np.zeros_like(form.cosines)
+        if np.abs(own - form.cosines).max() < 1e-9:
+            return "gram"
+    return _triangle(form.cosines)
+
+
+def _triangle(matrix: FloatArray) -> str:
+    return as_text(matrix[np.tril_indices(len(matrix))])
+
+
+def as_text(values: NDArray[Any]) -> str:
+    """Base64 of the numbers as float64, least significant byte first."""
+    return b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode()

@@ -1,0 +1,57 @@
+"""The first three sentences: what predicts the outcome, how sure that is, what can be replaced by what."""
+
+from .content import Stand
+from .names import shortened
+
+SURE = 0.95  # probability of a group from which on it is called nearly certain
+SWAPS = 3  # replacements that are named
+
+
+def in_a_hurry(stands: list[Stand], outcome: str, thing: str) -> list[str]:
+    """Sentences without statistics."""
+    chosen = [stand for stand in stands if stand.chosen is not None]
+    if not chosen:
+        return [f"No {thing} stands out as a predictor of {outcome}: what looks like one may be chance."]
+    verb = "predicts" if len(chosen) == 1 else "together predict"
+    return [f"{_names(chosen)} {verb} {outcome}.", _how_sure(chosen), _replaced(chosen, thing)]
+
+
+def _how_sure(chosen: list[Stand]) -> str:
+    doubtful = [stand for stand in chosen if stand.probability < SURE]
+    if not doubtful:
+        that = (
+            "it, or something just like it, is" if len(chosen) == 1 else "each of them, or something just like it, is"
+        )
+        return f"It is nearly certain that {that} needed."
+    if len(doubtful) == len(chosen):
+        return "None of that is certain: other sets explain the data about as well."
+    sure = len(chosen) - len(doubtful)
+    return (
+        f"For {sure} of {len(chosen)} it is nearly certain that this one, or something just like it, is needed; less "
+        f"so for {_names(doubtful)}."
+    )
+
+
+def _replaced(chosen: list[Stand], thing: str) -> str:
+    swaps = [stand for stand in chosen if stand.others]
+    if not swaps:
+        return f"No other {thing} is so much like one of them that it could take its place."
+    said = [f"{listed(stand.others, 'or')} for {shortened(str(stand.chosen), 30)}" for stand in swaps[:SWAPS]]
+    more = f"; and so on for {len(swaps) - SWAPS} more" if len(swaps) > SWAPS else ""
+    return f"Some can be replaced by another {thing} that says the same: {'; '.join(said)}{more}."
+
+
+def _names(stands: list[Stand]) -> str:
+    return listed([str(stand.chosen) for stand in stands])
+
+
+def listed(names: list[str], word: str = "and") -> str:
+    """A few names in a sentence.
+
+    >>> listed(["a", "b", "c"]), listed(["a"]), listed(list("abcdefgh"))
+    ('a, b and c', 'a', 'a, b, c, d, e and 3 more')
+    """
+    shown = [shortened(name, 30) for name in (names[:5] if len(names) > 6 else names)]
+    if len(shown) < len(names):
+        return f"{', '.join(shown)} {word} {len(names) - len(shown)} more"
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {word} {shown[-1]}"
