@@ -65,3 +65,13 @@ def test_from_results():
     bars = vg.stability_selection(SelectKBest(f_regression, k=3), X, y, 5, progress=False).plot(n=4)
     assert len(bars.patches) == 4
     assert bars.get_yticklabels()[0].get_text() in ("gene 0", "gene 5")
+
+
+def test_groups_have_colours_of_their_own():
+    p = np.array([0.5, 0.1, 0.4, 0.9])
+    ax = plots.groups(p, [np.array([0, 2]), np.array([3])])
+    everyone, first, second = ax.lines
+    assert len(everyone.get_xdata()) == 4
+    assert first.get_xdata().tolist() == [0, 2]
+    assert first.get_ydata().tolist() == [0.5, 0.4]
+    assert len({line.get_color() for line in (everyone, first, second)}) == 3

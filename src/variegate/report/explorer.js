@@ -210,7 +210,12 @@
     showMatches();
   }
 
+  let shownConditions = "";
+
   function showConditions() {
+    const key = JSON.stringify([...given]);
+    if (key === shownConditions) return; // a button that has the focus keeps it
+    shownConditions = key;
     const items = [...given].map(([unit, how]) => {
       const item = element("li", how === "in" ? "with " : "without ", { class: how === "in" ? "included" : "excluded" });
       item.append(nameOf(unit), button("×", `Take back ${label(unit)}`, () => (ask(unit, null), part("search").focus())));

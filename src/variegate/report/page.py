@@ -69,8 +69,7 @@ def explored_form(selection: Selection) -> Form | None:
     features = kept_candidates(posterior.inclusion_prob(), selection.chosen, likelihood.widths, matrices)
     rng = np.random.default_rng(0)
     if isinstance(fit, Sample):
-        known = (fit.inclusion, fit.hyperparameters.probability.sum(axis=0))
-        return form_of(target, fit.settings, fit.sets, known, features, rng)
+        return form_of(target, fit.settings, fit.sets, fit.inclusion, features, rng)
     learned = ChainSettings(average_size=False, average_slab=False)
     return form_of(target, learned, fit.sets, None, features, rng)
 
