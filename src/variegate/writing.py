@@ -1,6 +1,7 @@
 """Files that are complete or not there: written beside their place, then moved."""
 
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,7 +11,18 @@ from typing import Any
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Give an empty file beside `path`, which takes its place at the end; on any failure it vanishes."""
+    """Give an empty file beside `path`, which takes its place at the end; on any failure it vanishes.
+
+    A pipe or a device stays what it is: at the end the content is written into it.
+    """
+    if path.exists() and not path.is_file():
+        with tempfile.TemporaryDirectory() as folder:
+            beside = Path(folder, path.name)
+            beside.touch()
+            yield beside
+            with open(beside, "rb") as content, open(path, "wb") as into:
+                shutil.copyfileobj(content, into)
+        return
     path = path.resolve()  # a link stays one
     if not path.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {path.parent} to write {path.name} into; make it first.")

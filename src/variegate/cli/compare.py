@@ -13,7 +13,7 @@ from .files import new_file
 from .inputs import read_input, read_similarity
 from .messages import Failure, heard_warnings, is_watched, say
 from .record import as_json
-from .show import comparison_summary, show_table
+from .show import comparison_summary, csv_text, show_table
 
 
 def run_compare(options: Mapping[str, Any]) -> Comparison:
@@ -44,7 +44,7 @@ def run_compare(options: Mapping[str, Any]) -> Comparison:
         raise Failure(f"every method failed: {found.failures['error'].iloc[0].splitlines()[-1]}")
     if options["out"] is not None:
         with new_file(Path(options["out"]), options["overwrite"]) as path:
-            found.table.to_csv(path, index=False)
+            path.write_text(csv_text(found.table), encoding="utf-8")
         say(f"wrote all scores to {options['out']}", quiet)
     if options["as_json"]:
         click.echo(as_json(comparison_summary(found)))

@@ -22,21 +22,26 @@ def new_folder(out: Path, names: Collection[str], overwrite: bool) -> Iterator[P
     """Give a temporary folder beside `out`; what is in it at the end moves there, on any failure it vanishes.
 
     `names` are all files that a run may write: those of an earlier run that this one has no part of are removed, and
-    other files in the folder stay as they are.
+    other files in the folder stay as they are. What runs that were killed have left behind vanishes too.
     """
-    present = [name for name in names if (out / name).exists()]
+    present, new = [name for name in names if (out / name).exists()], not out.exists()
     if present or (out.is_dir() and any(out.iterdir())):
         _allowed(f"The folder {out} is not empty", overwrite)
     if out.exists() and not out.is_dir():
         raise Failure(f"cannot write {out}: it is a file; give a folder")
+    _check_files(out, names)
     missing = [parent for parent in out.parents if not parent.exists()]
     try:
         with writing(out):
             out.parent.mkdir(parents=True, exist_ok=True)
-            # on the same disk, so that moving is renaming
-            work = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out if out.is_dir() else out.parent))
+            place = out if out.is_dir() else out.parent  # on the same disk, so that moving is renaming
+            _clean(place, out.name)
+            work = Path(tempfile.mkdtemp(prefix=f".{out.name}.{os.getpid()}.", dir=place))
         try:
             yield work
+            if new and out.exists() and not overwrite:
+                raise Failure(f"another run has made {out} in the meantime; nothing was written: give another --out")
+            _check_files(out, names)
             with writing(out):
                 _move(work, out, names)
         finally:
@@ -56,16 +61,53 @@ def writing(out: Path) -> Iterator[None]:
         raise Failure(f"cannot write {out}: {error.strerror or error}; nothing was written") from error
 
 
+def _check_files(out: Path, names: Collection[str]) -> None:
+    """Folders that are called like our files are somebody else's."""
+    for name in names:
+        if (out / name).is_dir():
+            raise Failure(f"cannot write {out / name}: it is a folder; nothing was written: move it, or another --out")
+
+
+def _clean(place: Path, name: str) -> None:
+    """Remove the folders of runs of the same name that were killed."""
+    for left in place.glob(f".{name}.*"):
+        pid = left.name.removeprefix(f".{name}.").split(".")[0]
+        if left.is_dir() and pid.isdigit() and not _runs(int(pid)):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
 def _move(work: Path, out: Path, names: Collection[str]) -> None:
+    """All files or none: what was there comes back if one cannot be moved."""
     made = sorted(path.name for path in work.iterdir())
     if not out.exists():
         os.chmod(work, 0o777 & ~umask())
         os.rename(work, out)
         return
-    for name in made:
-        os.replace(work / name, out / name)
-    for name in set(names) - set(made):
-        (out / name).unlink(missing_ok=True)
+    before = Path(tempfile.mkdtemp(dir=work))
+    moved: list[str] = []
+    try:
+        for name in sorted({*names, *made}):
+            if (out / name).exists() or (out / name).is_symlink():
+                os.replace(out / name, before / name)
+            moved.append(name)
+            if name in made:
+                os.replace(work / name, out / name)
+    except OSError:
+        for name in moved:
+            (out / name).unlink(missing_ok=True)
+            if (before / name).exists():
+                os.replace(before / name, out / name)
+        raise
 
 
 @contextmanager
@@ -73,7 +115,7 @@ def new_file(path: Path, overwrite: bool) -> Iterator[Path]:
     """Give a temporary file beside `path`, which replaces it at the end."""
     if path.is_dir():
         raise Failure(f"cannot write {path}: it is a folder; give a file")
-    if path.exists():
+    if path.is_file():  # what is none, a pipe or a device, is written into, and nothing is lost
         _allowed(f"The file {path} exists", overwrite)
     with writing(path), whole_file(path) as beside:
         yield beside

@@ -20,6 +20,7 @@ from .files import new_file
 from .inputs import reading_options
 from .messages import Failure, heard_warnings, say
 from .record import as_json
+from .show import csv_text
 
 TEXT = (".csv", ".tsv", ".txt", ".tab")
 
@@ -32,7 +33,7 @@ def run_predict(options: Mapping[str, Any]) -> pd.DataFrame:
         table = _read(options, model, header)
         predicted = predictions(model, _aligned(model, table, header), options["level"])
     predicted.insert(0, "sample", list(table.samples))
-    text = as_json(predicted.to_dict("records")) + "\n" if options["as_json"] else predicted.to_csv(index=False)
+    text = as_json(predicted.to_dict("records")) + "\n" if options["as_json"] else csv_text(predicted)
     if options["out"] is None:
         click.echo(text, nl=False)
         return predicted

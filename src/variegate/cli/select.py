@@ -24,7 +24,7 @@ from .files import new_folder, writing
 from .inputs import Input, read_input, read_similarity
 from .messages import heard_warnings, is_watched, say, told
 from .record import as_json, run_record, unlike_before
-from .show import show_selection
+from .show import csv_text, show_selection
 from .signals import check_interrupt
 
 QUICK = Diverse(max_iter=4)  # laps: fine probabilities are for the answer, a set of each split needs less
@@ -174,15 +174,16 @@ def write_answer(folder: Path, answer: Answer, clock: Clock) -> None:
     """All files of a run, into a folder that is not yet in its place."""
     from ..report import write_report  # templates and charts: only here
 
-    answer.found.selection.to_csv(folder / "selection.csv", index=False)
-    answer.found.groups.to_csv(folder / "groups.csv", index=False)
+    tables = {"selection": answer.found.selection, "groups": answer.found.groups}
     joined = answer.found.alternatives.copy()
     for column in ("features", "added", "removed"):
         joined[column] = ["; ".join(map(str, names)) for names in joined[column]]
-    joined.to_csv(folder / "alternatives.csv", index=False)
+    tables["alternatives"] = joined
     table = None if answer.comparison is None else answer.comparison.table
     if table is not None:
-        table.to_csv(folder / "comparison.csv", index=False)
+        tables["comparison"] = table
+    for name, content in tables.items():
+        (folder / f"{name}.csv").write_text(csv_text(content), encoding="utf-8")
     save(answer.model, folder / "model.vg")
     answer.about["seconds"] = clock.seconds
     write_report(folder / "report.html", answer.model, about=answer.about, comparison=table, found=answer.found)

@@ -13,6 +13,8 @@ import pandas as pd
 from .messages import is_terminal
 from .record import as_json
 
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a formula begins with
+
 
 def show_selection(answer: Any, out: Path, json: bool) -> None:
     """The selected features with their probabilities and coefficients."""
@@ -40,6 +42,25 @@ def selection_summary(answer: Any, chosen: pd.DataFrame, out: Path) -> dict[str,
     }
 
 
+def csv_text(table: pd.DataFrame, **options: Any) -> str:
+    """A table as CSV, in which no text begins like a formula that a spreadsheet would run: it gets an apostrophe.
+
+    >>> print(csv_text(pd.DataFrame({"feature": ["=1+1", "b"], "-x": [1.0, -2.0]})), end="")
+    feature,'-x
+    '=1+1,1.0
+    b,-2.0
+    """
+    tame = table.rename(columns=_tame)
+    for name, kind in zip(tame.columns, tame.dtypes, strict=True):
+        if not pd.api.types.is_numeric_dtype(kind):
+            tame[name] = tame[name].map(_tame)
+    return str(tame.to_csv(index=False, lineterminator="\n", **options))
+
+
+def _tame(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+
+
 def comparison_summary(comparison: Any) -> list[dict[str, Any]]:
     """Mean and deviation for each method and metric."""
     records: list[dict[str, Any]] = comparison.statistics().to_dict("records")
@@ -49,7 +70,7 @@ def comparison_summary(comparison: Any) -> list[dict[str, Any]]:
 def show_table(table: pd.DataFrame, title: str) -> None:
     """A table with frames on a terminal, tab-separated text elsewhere."""
     if not is_terminal(sys.stdout):
-        click.echo(table.to_csv(sep="\t", index=False, float_format="%.6g"), nl=False)
+        click.echo(csv_text(table, sep="\t", float_format="%.6g"), nl=False)
         return
     from rich.console import Console
     from rich.table import Table

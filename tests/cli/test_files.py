@@ -1,0 +1,124 @@
+"""Outputs that are complete or not there, whatever stands in their place."""
+
+import io
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from variegate.cli.files import new_file, new_folder
+from variegate.cli.messages import Failure
+from variegate.cli.show import csv_text
+
+NAMES = ("a.csv", "run.json")
+
+
+def fill(folder, text, names=NAMES):
+    for name in names:
+        (folder / name).write_text(text)
+
+
+def contents(folder):
+    return {path.name: path.read_text() for path in folder.iterdir() if path.is_file()}
+
+
+def test_the_second_of_two_runs_into_one_new_folder_fails(tmp_path):
+    out = tmp_path / "found"
+
+    def both():
+        with new_folder(out, NAMES, False) as second:
+            with new_folder(out, NAMES, False) as first:
+                fill(first, "first")
+            fill(second, "second")
+
+    with pytest.raises(Failure, match="another run has made"):
+        both()
+    assert contents(out) == dict.fromkeys(NAMES, "first")
+    assert os.listdir(tmp_path) == ["found"]
+
+
+def test_a_folder_called_like_a_file_is_left_alone_and_nothing_is_mixed(tmp_path):
+    out = tmp_path / "found"
+    with new_folder(out, NAMES, False) as work:
+        fill(work, "old", ["a.csv"])
+    (out / "run.json").mkdir()
+    with pytest.raises(Failure, match=r"run\.json: it is a folder; nothing was written"), new_folder(out, NAMES, True):
+        raise AssertionError("the work is not even begun")
+    (out / "run.json").rmdir()
+
+    def disturbed():
+        with new_folder(out, NAMES, True) as work:
+            fill(work, "new")
+            (out / "run.json").mkdir()  # while it ran
+
+    with pytest.raises(Failure, match="it is a folder"):
+        disturbed()
+    assert contents(out) == {"a.csv": "old"}
+
+
+def test_what_cannot_be_moved_brings_all_back(tmp_path, monkeypatch):
+    out = tmp_path / "found"
+    with new_folder(out, NAMES, False) as work:
+        fill(work, "old")
+    (out / "mine.txt").write_text("mine")
+    real = os.replace
+
+    def replace(source, target):
+        if str(target).endswith("found/run.json") and Path(source).read_text() == "new":
+            raise OSError(28, "No space left on device")
+        real(source, target)
+
+    monkeypatch.setattr(os, "replace", replace)
+    with pytest.raises(Failure, match="No space left"), new_folder(out, NAMES, True) as work:
+        fill(work, "new")
+    assert contents(out) == {**dict.fromkeys(NAMES, "old"), "mine.txt": "mine"}
+
+
+def test_folders_of_killed_runs_are_cleaned_and_those_of_others_are_not(tmp_path):
+    out = tmp_path / "found"
+    code = (
+        "import os, sys, pathlib; from variegate.cli.files import new_folder\n"
+        f"with new_folder(pathlib.Path({str(out)!r}), ('a.csv',), False): os.kill(os.getpid(), 9)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -9
+    assert len(os.listdir(tmp_path)) == 1
+    mine = tmp_path / f".found.{os.getppid()}.abc"  # somebody who runs
+    mine.mkdir()
+    with new_folder(out, NAMES, False) as work:
+        fill(work, "new")
+    assert sorted(os.listdir(tmp_path)) == sorted([mine.name, "found"])
+
+
+def test_links_pipes_and_devices_stay_what_they_are(tmp_path):
+    real, link, pipe = tmp_path / "real.csv", tmp_path / "link.csv", tmp_path / "pipe"
+    real.write_text("old")
+    link.symlink_to(real)
+    with new_file(link, True) as path:
+        path.write_text("new")
+    assert link.is_symlink()
+    assert real.read_text() == "new"
+    os.mkfifo(pipe)
+    heard = []
+    reader = threading.Thread(target=lambda: heard.append(pipe.read_text()))
+    reader.start()
+    with new_file(pipe, False) as path:
+        path.write_text("through")
+    reader.join(10)
+    assert heard == ["through"]
+    assert pipe.is_fifo()
+    with new_file(Path(os.devnull), False) as path:
+        path.write_text("gone")
+    assert not Path(os.devnull).is_file()
+
+
+def test_no_cell_begins_like_a_formula():
+    names = ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM", "\tx", "plain", "a=b"]
+    text = csv_text(pd.DataFrame({"feature": names, "value": range(-3, 4)}))
+    back = pd.read_csv(io.StringIO(text))
+    assert back["value"].tolist() == list(range(-3, 4))
+    assert [cell.removeprefix("'") for cell in back["feature"]] == names
+    assert not back["feature"].str.startswith(("=", "+", "-", "@", "\t")).any()
