@@ -239,6 +239,43 @@ def test_damaged_inside_a_variational_fit(saved_fit, change, tmp_path):
     refuse(rewritten(saved_fit, change), tmp_path, "damaged")
 
 
+def npy(kind, shape, content=b""):
+    """An array file whose header says anything."""
+    out = io.BytesIO()
+    np.lib.format.write_array_header_1_0(out, {"descr": kind, "fortran_order": False, "shape": shape})
+    return out.getvalue() + content
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        npy("|S0", (10**10,)),
+        npy("|U0", (10**10,)),
+        npy("<f8", (10**10,)),
+        npy("<f8", (2,), b"x" * 8),
+        b"no npy at all",
+    ],
+)
+def test_arrays_that_are_not_what_they_say_ask_for_no_memory(member, tmp_path):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as file:
+        file.writestr("header.npy", member)
+    refuse(out.getvalue(), tmp_path, "not a variegate model")
+
+
+def test_counts_are_bounded_before_anything_is_computed(saved, tmp_path):
+    def many(header, arrays):
+        arrays[header["fitted"]["set_sizes"]["array"]] = np.zeros(8_000_000, dtype=np.int64)
+        arrays[header["fitted"]["sets"]["array"]] = np.zeros(0, dtype=np.int64)
+
+    def text(header, arrays):
+        name = header["fitted"]["X"]["array"]
+        arrays[name] = arrays[name].astype(str)
+
+    refuse(rewritten(saved, many), tmp_path, "damaged")
+    refuse(rewritten(saved, text), tmp_path, "damaged")
+
+
 class Boom:
     def __reduce__(self):
         return os.mkdir, ("boom",)

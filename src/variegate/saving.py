@@ -5,6 +5,7 @@ was fitted on among it: predictions, conditioning and new selections need them. 
 """
 
 import json
+import math
 import os
 import zipfile
 from collections.abc import Mapping
@@ -29,6 +30,7 @@ from .writing import write_whole
 
 FORMAT = 2  # 1, before the exact chains, is still read
 KINDS = {"DiverseClassifier": DiverseClassifier, "DiverseRegressor": DiverseRegressor}
+MOST_SETS = 100_000  # chains keep a few thousand
 PLAIN = "fiubUSmM"  # kinds of arrays that a file may hold: numbers, fixed-width text and dates
 CANDIDATE, ALWAYS = 1, 2  # what a column is to the model; 0 if it was screened out or is constant
 
@@ -214,12 +216,13 @@ def _check_consistent(f: Mapping[str, Any]) -> None:
     m, U = int((f["role"] == CANDIDATE).sum()), len(np.unique(f["unit"]))
     sets, sizes, names, classes = f["sets"], f["set_sizes"], f["feature_names"], f["classes"]
     N = len(f["y"])
+    if not (sizes.ndim == 1 and 0 < len(sizes) <= MOST_SETS and (sizes >= 0).all() and sizes.sum() == len(sets)):
+        raise ValueError("set_sizes does not fit the rest")
     whole = {
         "role": f["role"].ndim == 1 and np.isin(f["role"], [0, CANDIDATE, ALWAYS]).all(),
         "unit": f["unit"].shape == (m,) and np.array_equal(np.unique(f["unit"]), np.arange(U)),
         "feature_names": names is None or (len(names) == len(f["role"]) and all(isinstance(n, str) for n in names)),
-        "X": f["X"].shape == (N, m),
-        "set_sizes": sizes.ndim == 1 and len(sizes) > 0 and (sizes >= 0).all() and sizes.sum() == len(sets),
+        "X": f["X"].shape == (N, m) and f["X"].dtype.kind in "fiub",
         "sets": _are_positions(np.split(sets, np.cumsum(sizes)[:-1]), U),
         "map": _are_positions([f["map"]], U),
         "converged": isinstance(f["converged"], bool) and isinstance(f["interrupted"], bool),
@@ -356,6 +359,16 @@ class _Unpack:
 # --- the file ------------------------------------------------------------------------------------------------------
 
 
+def _check_header(file: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> None:
+    """Refuse an array that would ask for more memory than it has bytes in the file."""
+    with file.open(member) as stream:
+        version = np.lib.format.read_magic(stream)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, kind = read(stream)
+        if math.prod(shape) * kind.itemsize != member.file_size - stream.tell() or (kind.itemsize == 0):
+            raise UnreadableModel(f"{path}: not a variegate model (array {member.filename!r} is not what it says).")
+
+
 def _read(path: Path) -> dict[str, NDArray[Any]]:
     try:
         with zipfile.ZipFile(path) as file:
@@ -364,6 +377,8 @@ def _read(path: Path) -> dict[str, NDArray[Any]]:
             strange = any(m.compress_type != zipfile.ZIP_STORED or not m.filename.endswith(".npy") for m in members)
             if strange or sum(m.file_size for m in members) > path.stat().st_size:
                 raise UnreadableModel(f"{path}: not a variegate model (it has other parts than plain arrays).")
+            for member in members:
+                _check_header(file, member, path)
             damaged = file.testzip()
             if damaged:
                 raise UnreadableModel(f"{path}: damaged in transit ({damaged} fails its checksum); copy it again.")
