@@ -15,7 +15,7 @@ import variegate as vg
 from cli_problems import QUICK, SELECT, data
 from variegate.tables import selection_table
 
-FILES = {"selection.csv", "alternatives.csv", "model.vg", "report.html", "run.json"}
+FILES = {"selection.csv", "alternatives.csv", "groups.csv", "model.vg", "report.html", "run.json"}
 
 
 def test_a_folder_with_the_answer(run, folder):

@@ -9,6 +9,9 @@ from scipy import sparse
 from ..types import FloatArray
 
 
+LARGEST_WEIGHT = 1e9
+
+
 def table(X: Any, name: str = "X", n_columns: int | None = None) -> Any:
     """Return a finite (N, M) table: dense float32 or float64 without a copy where possible, or sparse CSC."""
     X = sparse.csc_array(X) if sparse.issparse(X) else _numbers(X, name)
@@ -56,10 +59,15 @@ def labels(y: Any, length: int, weights: FloatArray) -> FloatArray:
 
 
 def sample_weights(weights: Any, length: int) -> FloatArray:
-    """Return non-negative weights, ones if None; their sum must be positive."""
+    """Return non-negative weights, ones if None; their sum must be positive, and none may be absurdly large."""
     if weights is None:
         return np.ones(length)
     w = vector(weights, "sample_weight", length)
+    if w.max() > LARGEST_WEIGHT:
+        raise ValueError(
+            f"sample_weight must be at most {LARGEST_WEIGHT:g}, for a row with weight w counts as w rows; got "
+            f"{w.max():g}. Divide all of them by a number."
+        )
     if w.min() < 0 or w.sum() <= 0:
         raise ValueError(
             f"sample_weight must be non-negative, not all zero; got minimum {w.min():g}, sum {w.sum():g}."
