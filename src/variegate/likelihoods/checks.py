@@ -8,7 +8,6 @@ from scipy import sparse
 
 from ..types import FloatArray
 
-
 LARGEST_WEIGHT = 1e9
 
 
