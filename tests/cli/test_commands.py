@@ -22,7 +22,7 @@ from variegate.baselines.choose import chooses_size
 from variegate.cli import options
 from variegate.cli.inputs import outcome_task
 from variegate.cli.main import cli
-from variegate.cli.messages import as_option, heard_warnings, told
+from variegate.cli.messages import as_option, heard_warnings, say, told
 from variegate.cli.show import show_table
 from variegate.messages import Argument, Message, Words
 
@@ -323,3 +323,13 @@ def test_the_demo_s_data_are_full_of_near_copies(tmp_path):
     frame = pd.read_csv(tmp_path / "table.csv")
     assert frame.shape == (569, 31)
     assert len(near_copies(frame, frame.columns[1:])) == 21
+
+
+def test_nothing_that_is_printed_plays_with_the_terminal(monkeypatch, capsys):
+    monkeypatch.setattr("variegate.cli.show.is_terminal", lambda stream: True)
+    nasty = "\x1b[31mred\x07\x9b2J"
+    show_table(pd.DataFrame({"feature": [nasty], nasty: [1.0]}), "a title")
+    say(f"read {nasty}")
+    printed = "".join(capsys.readouterr())
+    assert "red" in printed
+    assert not set("\x1b\x07\x9b") & set(printed)

@@ -26,7 +26,7 @@ class Failure(click.ClickException):
 def say(text: str, quiet: bool = False) -> None:
     """Tell how things go, on stderr."""
     if not quiet:
-        click.echo(f"variegate: {text}", err=True)
+        click.echo(f"variegate: {one_line(text)}", err=True)
 
 
 def fail(text: str) -> None:

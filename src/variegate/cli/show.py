@@ -10,7 +10,7 @@ from typing import Any
 import click
 import pandas as pd
 
-from .messages import is_terminal
+from .messages import is_terminal, one_line
 from .record import as_json
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a formula begins with
@@ -78,11 +78,11 @@ def show_table(table: pd.DataFrame, title: str) -> None:
 
     framed = Table(title=title, title_justify="left")
     for name, kind in zip(table.columns, table.dtypes, strict=True):
-        framed.add_column(Text(str(name).replace("_", " ")), justify="left" if kind == object else "right")  # noqa: E721
+        framed.add_column(Text(one_line(str(name)).replace("_", " ")), justify="left" if kind == object else "right")  # noqa: E721
     for row in table.itertuples(index=False):
         framed.add_row(*(Text(cell) for cell in _cells(row)))  # as Text: names are no markup
     Console().print(framed)
 
 
 def _cells(row: Sequence[Any]) -> list[str]:
-    return [f"{value:.3g}" if isinstance(value, float) else str(value) for value in row]
+    return [f"{value:.3g}" if isinstance(value, float) else one_line(str(value)) for value in row]
