@@ -202,6 +202,7 @@ def test_methods_known_to_the_command_line_are_those_there_are():
         (["a", "b", "a", "b"], "classification", "holds words"),
         ([0, 1, 1, 0], "classification", "two values"),
         ([0.5, 1.5, 0.5], "classification", "two values"),
+        ([0.5, 1.5], "regression", "holds numbers"),
         ([1, 2, 3] * 5, "classification", "taken for classes"),
         (list(range(30)), "regression", "holds numbers"),
         ([0.1, 0.2, 0.3], "regression", "holds numbers"),

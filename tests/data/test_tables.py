@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from variegate.data import DataWarning, UnreadableInput, read_table
+from variegate.data import DataWarning, UnreadableInput, read_table, text
 
 FRAME = pd.DataFrame(
     {
@@ -386,3 +386,15 @@ def test_missing_extras_name_the_extra(monkeypatch):
 
     with pytest.raises(ImportError, match=r'pip install "variegate\[tables\]"'):
         errors.optional("a_package_that_does_not_exist", "tables")
+
+
+@pytest.mark.parametrize("kind", ["csv.gz", "npz"])
+def test_a_small_file_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr(text, "SMALL_ENOUGH", 1 << 16)
+    path = tmp_path / f"bomb.{kind}"
+    if kind == "npz":
+        np.savez_compressed(path, X=np.zeros((2000, 200)))
+    else:
+        path.write_bytes(gzip.compress(b"a,b\n" + b"0,0\n" * 500_000))
+    with pytest.raises(UnreadableInput, match=r"unpacks to more than 100 times its .* bytes.*unpack it yourself"):
+        read_table(path)

@@ -345,3 +345,10 @@ def test_absurd_weights_are_refused(kind, no_fit):
     rng = np.random.default_rng(0)
     with pytest.raises(ValueError, match=r"at most 1e\+09, for a row with weight w counts as w rows; got 1e\+300"):
         kind().fit(rng.normal(size=(20, 3)), np.arange(20) % 2, sample_weight=np.full(20, 1e300))
+
+
+@both
+def test_rows_whose_squares_no_float_can_hold_are_refused(make, y):
+    model = make().fit(X, y)
+    with pytest.raises(ValueError, match=r"has values of about 1e\+308, whose squares no float can hold"):
+        model.predict(np.full((1, M), 1e308))

@@ -118,7 +118,8 @@ def outcome_task(y: Any, name: str, asked: str | None) -> tuple[str, str]:
         way_out = "use --task regression" if numeric else "is it a column of names?"
         raise Failure(f"the outcome {name!r} has {len(distinct)} different values, hardly classes; {way_out}")
     whole = not numeric or bool((np.asarray(values, dtype=np.float64) % 1 == 0).all())
-    if asked == "classification" or not numeric or len(distinct) == 2:
+    two = len(distinct) == 2 and len(values) > 2  # of two rows with numbers each has its own
+    if asked == "classification" or not numeric or two:
         told = "as asked" if asked else "since it holds words" if not numeric else "since it has two values"
         return "classification", f"classification of {name!r} into {len(distinct)} classes ({shown}), {told}"
     if whole and len(distinct) <= FEW_VALUES and len(values) >= 3 * len(distinct):

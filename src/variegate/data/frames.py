@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import zipfile
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from scipy import sparse
 from ..messages import Argument, Message
 from .csv_table import check_names, open_text_table, parse_text_table
 from .errors import UnreadableInput, optional
-from .text import read_bytes
+from .text import check_unpacked, read_bytes
 
 _FEATURE_KEYS = ("features", "feature_names", "columns", "symbols", "genes", "names")
 _SAMPLE_KEYS = ("samples", "sample_ids", "ids", "index")
@@ -114,8 +115,12 @@ def _from_parquet(path: str | Path) -> RawTable:
 def _from_npz(path: str | Path, turned: bool) -> RawTable:
     content = read_bytes(path)
     try:
+        with zipfile.ZipFile(io.BytesIO(content)) as file:
+            check_unpacked(path, len(content), sum(member.file_size for member in file.infolist()))
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
+    except UnreadableInput:
+        raise
     except Exception as error:  # zipfile, zlib and numpy each raise types of their own on damaged files
         raise UnreadableInput(
             f"{path}: expected an .npz file of plain arrays, but it cannot be read ({_brief(error)})"

@@ -42,6 +42,10 @@ _LONGEST_HEADER = 1000  # lines
 csv.field_size_limit(2**31 - 1)  # annotation columns can exceed the default of 128 kB
 
 
+LARGEST_RATIO = 100  # of unpacked to packed bytes; text of numbers has 2 to 10, of zeros and ones 20
+SMALL_ENOUGH = 1 << 28  # bytes that are unpacked whatever the ratio
+
+
 class Record(NamedTuple):
     """One record of a delimited file and the line on which it ends, counted from 1."""
 
@@ -60,7 +64,7 @@ def read_bytes(path: str | Path) -> bytes:
         raise UnreadableInput(f"{path}: cannot be opened ({error.strerror}); check the path and permissions") from None
     if content.startswith(_GZIP):
         try:
-            content = gzip.decompress(content)
+            content = _unpacked(path, content)
         except (EOFError, OSError, zlib.error) as error:
             raise UnreadableInput(
                 f"{path}: expected a complete gzip file, but it is cut short or damaged ({error}); "
@@ -69,6 +73,26 @@ def read_bytes(path: str | Path) -> bytes:
     if not content.strip():
         raise UnreadableInput(f"{path}: {_EMPTY}")
     return content
+
+
+def _unpacked(path: Path, packed: bytes) -> bytes:
+    """Unzip piece by piece: a small file must not fill the memory, and signals are heard in between."""
+    parts, total = [], 0
+    with gzip.GzipFile(fileobj=io.BytesIO(packed)) as file:
+        while part := file.read(1 << 24):
+            parts.append(part)
+            total += len(part)
+            check_unpacked(path, len(packed), total)
+    return b"".join(parts)
+
+
+def check_unpacked(path: str | Path, packed: int, unpacked: int) -> None:
+    """Refuse a file that would unpack to far more than tables do."""
+    if unpacked > max(LARGEST_RATIO * packed, SMALL_ENOUGH):
+        raise UnreadableInput(
+            f"{path}: unpacks to more than {LARGEST_RATIO} times its {packed:,} bytes, which tables do not; if you "
+            "trust it, unpack it yourself and give the unpacked file"
+        )
 
 
 def read_text(path: str | Path) -> str:

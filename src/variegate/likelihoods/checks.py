@@ -9,6 +9,7 @@ from scipy import sparse
 from ..types import FloatArray
 
 LARGEST_WEIGHT = 1e9
+LARGEST_VALUE = 1e150  # of new rows
 
 
 def table(X: Any, name: str = "X", n_columns: int | None = None) -> Any:
@@ -26,7 +27,17 @@ def table(X: Any, name: str = "X", n_columns: int | None = None) -> Any:
     if n_columns is not None and X.shape[1] != n_columns:
         raise ValueError(f"{name} must have {n_columns} columns, as when fitted; got {X.shape[1]}.")
     _finite(X.data if sparse.issparse(X) else X, name)
+    if n_columns is not None:  # new rows: those of a fit are measured by their variance
+        _holdable(X.data if sparse.issparse(X) else X, name)
     return X
+
+
+def _holdable(values: NDArray[Any], name: str) -> None:
+    largest = max(-float(values.min(initial=0.0)), float(values.max(initial=0.0)))
+    if largest > LARGEST_VALUE:
+        raise ValueError(
+            f"{name} has values of about {largest:.0e}, whose squares no float can hold; give the units of the fit."
+        )
 
 
 def vector(y: Any, name: str, length: int) -> FloatArray:
