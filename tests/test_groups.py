@@ -161,3 +161,21 @@ def test_the_table_says_what_the_groups_say(model):
         assert (rows["group_probability"] == g.probability).all()
         assert rows["share"].sum() == pytest.approx(1.0)
         assert rows.loc[rows["selected"], "feature"].tolist() == [g.chosen]
+
+
+def test_copies_that_the_prior_does_not_keep_apart_still_stand_in_for_each_other():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(100, 6))
+    X[:, 1:4] = X[:, :1] + 0.1 * rng.normal(size=(100, 3))
+    model = vg.DiverseRegressor(similarity=np.eye(6), random_state=0).fit(X, 2 * X[:, 0] + rng.normal(size=100))
+    first = model.groups_[0]
+    assert first.probability > 0.95
+    assert 0 in first.positions
+    assert first.likeness == "columns"
+
+
+def test_chosen_features_that_join_are_like_each_other_too():
+    r = np.array([[1.0, 0.8, 0.8], [0.8, 1.0, 0.1], [0.8, 0.1, 1.0]])
+    apart = seen([0.4, 0.3, 0.3], [[1, 0, 0]] * 4 + [[0, 1, 0]] * 3 + [[0, 0, 1]] * 3)
+    for group in find_groups(apart, Likeness(r, None, 0.5), np.array([1, 2]), 0.4, 0.1):
+        assert r[np.ix_(group, group)].min() >= 0.5

@@ -14,8 +14,9 @@ from .types import FloatArray, IntArray
 
 MOST = 2000  # features that are looked at, the most probable ones: a block of their correlations is held
 RARE = 1e-3  # less probable features are in no group
-CHANCE = 0.005  # share of sets that may hold two members by chance: what a few hundred sets cannot tell from none
-APART = 0.5  # members are together in at most this share of the sets that chance would give
+# A member is at least so many times as probable in sets without another one as in sets with it: 1 is independence, and
+# exact copies under a DPP prior have no limit. CHANCE is what a few hundred sets cannot tell from nothing.
+INSTEAD, CHANCE = 2.0, 0.002
 
 
 class Group(NamedTuple):
@@ -117,10 +118,11 @@ class Members:
         return np.asarray(self.probability - together)
 
     def apart(self, i: int, others: IntArray) -> npt.NDArray[np.bool_]:
-        """Which of the others are with i in far fewer sets than chance would put them."""
-        rows = self.present[:, i] > 0
+        """Which of the others are far more probable in sets without i than in sets with it."""
+        rows, p = self.present[:, i] > 0, self.probability
         together = self.weights[rows].astype(np.float32) @ self.present[np.ix_(rows, others)]
-        return np.asarray(together <= APART * self.probability[i] * self.probability[others] + CHANCE)
+        without = np.maximum(p[others] - together, 0.0)
+        return np.asarray(INSTEAD * together * (1 - p[i]) <= without * p[i] + CHANCE)
 
 
 def find_groups(seen: Members, likeness: Likeness, chosen: IntArray, level: float, threshold: float) -> list[IntArray]:
@@ -157,7 +159,10 @@ def _grown(
             break
         members.append(best)
         alike &= likeness.alike(best, seen)
-    members += [int(i) for i in chosen if alike[i]]
+    for i in chosen.tolist():
+        if alike[i]:
+            members.append(i)
+            alike &= likeness.alike(i, seen)
     return members
 
 

@@ -262,7 +262,7 @@ class Posterior:
         """Groups of features that stand in for each other, the most probable first; they do not overlap.
 
         Near-copies share their probability, so that none is near 1: P(at least one in the set) is what is known.
-        Members are alike and, at least by half less often than chance would have it, in a set together.
+        Members are alike, and each is far more probable in sets without another one than in sets with it.
 
         Parameters
         ----------

@@ -31,7 +31,7 @@ def classes(data, fitted_as):
         np.repeat(Z, 4, axis=1) + 0.3 * rng.normal(size=(200, 32)), columns=[f"GENE{i}" for i in range(32)]
     )
     y = Z @ [1.5, -1.2, 1.0, 0.8, 0.5, 0.4, 0, 0] + rng.logistic(size=200) > 0
-    return fitted_as(X, np.where(y, "ill", "well").astype(object), **SURE)
+    return fitted_as(X, np.where(y, "ill", "well").astype(object), tol=0.02)
 
 
 def off(shown, posterior):
@@ -197,6 +197,35 @@ def test_blocks_of_columns_and_columns_always_in(open_report, data, fitted_as):
     names = model.posterior_.names
     for include, exclude in (([names[3]], []), ([], [names[0]]), ([names[2]], [names[0], names[1]])):
         assert off(report.condition(include, exclude), model.posterior_.condition(include, exclude)) < 0.03
+
+
+def test_questions_in_quick_succession(open_report, data, fitted_as):
+    """An impossible one must not take back the next one, nor be asked for ever."""
+    X, y = data
+    phi = np.eye(8)
+    phi[1] = phi[0]
+    report = open_report(fitted_as(X.iloc[:, :8], y, similarity=phi))
+    report.condition(["GENE0"])
+    report.page.evaluate(
+        """() => { const search = document.getElementById("search");
+        for (const name of ["GENE1", "GENE7"]) { search.value = name;
+          search.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" })); } }"""
+    )
+    report.until("document.getElementById('status').textContent.includes('is a copy')")
+    report.settle()
+    shown = report.page.eval_on_selector_all("#conditions li bdi", "items => items.map(i => i.textContent)")
+    assert shown == ["GENE0", "GENE7"]
+    assert "is a copy" in report.page.inner_text("#status")  # until there is another choice
+    report.page.fill("#size", "8")
+    report.until("document.getElementById('best-size').textContent === '7 features: larger sets are impossible'")
+    assert report.quiet()
+
+
+def test_a_worker_that_fails_is_replaced(open_report, precise):
+    broken = """window.Worker = class { constructor() { setTimeout(() => this.onerror({ preventDefault() {} }), 50) }
+        postMessage() {} terminate() {} }"""
+    report = open_report(precise, before=broken)
+    assert off(report.condition([], ["GENE4"]), precise.posterior_.condition(exclude=["GENE4"])) < 0.03
 
 
 def digits(p):

@@ -27,7 +27,7 @@ def test_the_most_probable_and_the_chosen_are_kept(rng):
 def test_the_sentences_for_people_in_a_hurry():
     def stand(chosen, probability, *others):
         members = [Member(name, 0.5, name == chosen) for name in (chosen, *others) if name]
-        return Stand(1, chosen, probability, members, len(members), 0.9, "columns", None)
+        return Stand(chosen, probability, members, 0.9, "columns", None)
 
     first, second, third = in_a_hurry([stand("a", 0.99, "b", "c"), stand("d", 0.6)], "relapse", "gene")
     assert first == "a and d together predict relapse."
@@ -39,7 +39,16 @@ def test_the_sentences_for_people_in_a_hurry():
     assert "nearly certain that it" in alone[1]
     assert alone[2].startswith("No other gene")
     assert in_a_hurry([stand(None, 0.3, "x")], "relapse", "gene")[0].startswith("No gene stands out")
-    assert in_a_hurry([stand("a", 0.4), stand("b", 0.4)], "y", "gene")[1].startswith("None of that is certain")
+    chance = in_a_hurry([stand("a", 0.4), stand("b", 0.4)], "y", "gene")
+    assert chance[0] == "a and b are in the set, but may be chance."
+    assert chance[1].startswith("None of that is certain")
+    assert "beyond what is in every set" in in_a_hurry([], "y", "gene", always=True)[0]
+
+
+def test_only_probable_members_that_say_the_same_are_called_replacements():
+    members = [Member("a", 0.8, True), Member("b", 0.5, False), Member("c", 0.02, False)]
+    assert Stand("a", 0.99, members, 0.9, "columns", None).stand_ins == ["b"]
+    assert Stand("a", 0.99, members, 0.9, "similarity", None).stand_ins == []
 
 
 def test_probabilities_along_the_columns():
@@ -93,7 +102,10 @@ def test_like_features_are_near_each_other_on_the_map(rng):
 
 
 def test_intervals_share_one_scale():
-    rows = [Row("a", 1.0, 1.0, 2.0, 1.0, 3.0, None, "chosen"), Row("b", 1.0, 1.0, -20.0, -30.0, -10.0, None, "chosen")]
+    rows = [
+        Row("a", None, 1.0, 2.0, 1.0, 3.0, None, "chosen"),
+        Row("b", None, 1.0, -20.0, -30.0, -10.0, None, "chosen"),
+    ]
     first, second = charts.intervals(rows, {"a": 1.0, "b": 0.1})
     assert first.zero == second.zero
     assert second.lower < second.mean < second.upper < first.zero < first.lower < first.mean < first.upper

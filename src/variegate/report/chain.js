@@ -264,7 +264,7 @@ const variegate = (() => {
       this.inside[m] = 0;
     }
 
-    fillOdds() {
+    fillOdds(members = true) {
       // the odds of every feature given the others are `factor` times e^`logOdds`: roots cost less than logarithms
       const { form, logOdds, factor } = this;
       const constant = form.logKappa[this.i];
@@ -277,7 +277,7 @@ const variegate = (() => {
         const left = this.volume.D;
         for (let m = 0; m < form.n; m++) factor[m] *= left[m] > DEPENDENT ? left[m] : 0;
       }
-      this.addMembers();
+      if (members) this.addMembers();
     }
 
     logOddsOutside(m) {
@@ -404,7 +404,7 @@ const variegate = (() => {
         const members = this.order.filter((m) => movable[m]);
         const out = members[Math.floor(Math.random() * members.length)];
         this.remove(out);
-        this.fillOdds();
+        this.fillOdds(false);
         let most = -Infinity;
         for (let m = 0; m < form.n; m++) {
           logOdds[m] = movable[m] && !inside[m] ? this.logOddsOutside(m) : -Infinity;
@@ -462,7 +462,7 @@ const variegate = (() => {
     }
 
     bestAddition() {
-      this.fillOdds();
+      this.fillOdds(false);
       let best = -1;
       for (let m = 0; m < this.form.n; m++) {
         if (!this.movable[m] || this.inside[m]) continue;
@@ -544,25 +544,36 @@ const variegate = (() => {
     return { probability, error };
   }
 
-  function bestSet(form, size, include, exclude, start) {
-    // greedy growth, and the set at hand, each exchanged member by member until nothing improves
-    const polished = (from) => {
-      const chain = new Chain(form, include, exclude, from, size);
+  function bestSet(form, size, include, exclude, start, margin) {
+    // greedy growth, and the set at hand, each exchanged member by member until nothing improves; the set at hand
+    // stays unless another one is better by more than the margin. As large as it can be where the size is too large.
+    const chain = (from) => {
+      const found = new Chain(form, include, exclude, from, null);
+      while (found.order.length < size) {
+        const m = found.bestAddition();
+        if (m < 0 || found.logOdds[m] === -Infinity) break;
+        found.add(m);
+      }
+      return found;
+    };
+    const polished = (found) => {
       for (let better = true; better; ) {
         better = false;
-        for (const m of chain.order.filter((h) => chain.movable[h])) {
-          chain.remove(m);
-          const come = chain.bestAddition();
-          const gained = come >= 0 && come !== m && chain.logOdds[come] > chain.logOdds[m] + 1e-9;
-          chain.add(gained ? come : m);
+        for (const m of found.order.filter((h) => found.movable[h])) {
+          found.remove(m);
+          const come = found.bestAddition();
+          const gained = come >= 0 && come !== m && found.logOdds[come] > found.logOdds[m] + 1e-9;
+          found.add(gained ? come : m);
           better ||= gained;
         }
-        chain.rebuild();
+        found.rebuild();
       }
-      return [chain.logJoint(), chain.order];
+      return found;
     };
-    const found = [polished([])];
-    if (start.length) found.push(polished(start));
+    const atHand = start.length === size ? chain(start) : null;
+    const kept = atHand && start.every((m) => atHand.inside[m]) ? [atHand.logJoint() + margin, [...atHand.order]] : null;
+    const found = [polished(chain([])), ...(atHand ? [polished(atHand)] : [])].map((c) => [c.logJoint(), c.order]);
+    if (kept) found.push(kept);
     return found.reduce((a, b) => (b[0] > a[0] ? b : a))[1].sort((a, b) => a - b);
   }
 

@@ -17,14 +17,15 @@ from ..types import FloatArray, IntArray
 RUNNERS_UP = 8  # features after the chosen ones
 ROWS = 200  # of the table of chosen features
 EXPLAINED = 30  # groups with a chosen feature that are shown
-MEMBERS = 12  # of a group
+MEMBERS = 12  # of a group that are shown
+LIKELY = 0.1  # of the probability of the chosen one: what is less probable is no replacement to speak of
 
 
 class Row(NamedTuple):
     """A feature in the table of the chosen."""
 
     feature: str
-    group: float | None  # probability of its group
+    group: Group | None
     probability: float
     coefficient: float
     lower: float
@@ -51,19 +52,20 @@ class Replacement(NamedTuple):
 class Stand(NamedTuple):
     """A group of features that stand in for each other, of which one may be chosen."""
 
-    number: int  # among all groups, from 1
     chosen: str | None
     probability: float  # that at least one is in the set
-    members: list[Member]  # the most probable first
-    n_members: int
+    members: list[Member]  # the chosen first, then the most probable
     purity: float
     likeness: str
     replacement: Replacement | None  # of the chosen one
 
     @property
-    def others(self) -> list[str]:
-        """The members beside the chosen one."""
-        return [member.feature for member in self.members if not member.chosen]
+    def stand_ins(self) -> list[str]:
+        """Members beside the chosen one that say the same and are not far less probable."""
+        if self.likeness == "similarity":
+            return []
+        least = LIKELY * max((member.probability for member in self.members if member.chosen), default=1.0)
+        return [m.feature for m in self.members if not m.chosen and m.probability >= least]
 
 
 def unit_similarity(found: Selection) -> FloatArray:
@@ -77,9 +79,9 @@ def unit_similarity(found: Selection) -> FloatArray:
     return np.asarray(np.divide(rows, norms, where=norms > 0, out=np.zeros_like(rows)))
 
 
-def selection_rows(table: pd.DataFrame, groups: pd.DataFrame, classes: NDArray[Any] | None) -> list[Row]:
+def selection_rows(table: pd.DataFrame, found: Selection) -> list[Row]:
     """The chosen features and those that come next, most probable first, of a `selection_table`."""
-    of_group = dict(zip(groups["feature"], groups["group_probability"], strict=True))
+    classes, of_group = found.classes, group_of_columns(found)
     candidate = table["role"] == "candidate"
     parts = [
         ("chosen", table[table["selected"] & candidate].head(ROWS)),
@@ -87,10 +89,20 @@ def selection_rows(table: pd.DataFrame, groups: pd.DataFrame, classes: NDArray[A
         ("runner-up", table[~table["selected"] & candidate].head(RUNNERS_UP)),
     ]
     rows = [_row(record, role, classes, of_group) for role, part in parts for record in part.to_dict("records")]
-    return sorted(rows, key=lambda row: -(row.group or row.probability))
+    return sorted(rows, key=lambda row: -(row.probability if row.group is None else row.group.probability))
 
 
-def _row(record: Mapping[str, Any], role: str, classes: NDArray[Any] | None, of_group: Mapping[str, float]) -> Row:
+def group_of_columns(found: Selection) -> dict[str, Group]:
+    """The group of each column, by name; columns that enter together have one."""
+    names, candidates = found.column_names, found.candidates
+    return {
+        str(name): group
+        for group in found.groups
+        for name in names[candidates.columns[np.isin(candidates.unit, group.positions)]]
+    }
+
+
+def _row(record: Mapping[str, Any], role: str, classes: NDArray[Any] | None, of_group: Mapping[str, Group]) -> Row:
     suffix, label = "", None
     if "coefficient" not in record and classes is not None:  # several classes: the one that it says most about
         label = max(classes, key=lambda c: abs(record[f"coefficient[{c}]"]))
@@ -110,12 +122,11 @@ def _row(record: Mapping[str, Any], role: str, classes: NDArray[Any] | None, of_
 def stands(found: Selection) -> list[Stand]:
     """The groups, those with a chosen feature first, each part with the most probable first."""
     replaced, p = replacements(found.posterior, found.chosen), found.posterior.inclusion_prob()
-    cards = [_stand(i, group, p, found.chosen, replaced) for i, group in enumerate(found.groups, start=1)]
-    with_chosen = [card for card in cards if card.chosen is not None]
-    return [*with_chosen[:EXPLAINED], *[card for card in cards if card.chosen is None][:RUNNERS_UP]]
+    cards = [_stand(group, p, found.chosen, replaced) for group in found.groups]
+    return sorted(cards, key=lambda card: card.chosen is None)
 
 
-def _stand(number: int, group: Group, p: FloatArray, chosen: IntArray, replaced: Mapping[int, Replacement]) -> Stand:
+def _stand(group: Group, p: FloatArray, chosen: IntArray, replaced: Mapping[int, Replacement]) -> Stand:
     inside = np.isin(group.positions, chosen)
     first = int(group.positions[inside][0]) if inside.any() else -1
     members = [
@@ -123,12 +134,10 @@ def _stand(number: int, group: Group, p: FloatArray, chosen: IntArray, replaced:
         for name, i, c in zip(group.features, group.positions, inside, strict=True)
     ]
     return Stand(
-        number=number,
         chosen=None if group.chosen is None else str(group.chosen),
         probability=group.probability,
-        members=members[:MEMBERS],
-        n_members=len(members),
-        purity=group.purity,
+        members=sorted(members, key=lambda member: not member.chosen),
+        purity=np.floor(100 * group.purity) / 100,
         likeness=group.likeness,
         replacement=replaced.get(first),
     )

@@ -7,8 +7,10 @@
   const names = data.names;
   const given = new Map(); // unit: "in" or "out", in the order of asking
   const FIRST = 15;
-  const KNOWN = 0.01; // error at which an answer needs no more steps
+  const KNOWN = 0.006; // error at which an answer needs no more steps: of many features the worst is three errors off
+  const LEAST = 500; // milliseconds: the error of few batches is itself uncertain
   const PATIENCE = 4000; // milliseconds at most
+  const LARGEST = 100; // features of a best set: the search takes the third power of it
   const CHAINS = Math.min(Math.max(navigator.hardwareConcurrency || 2, 2), 4);
   let shown = FIRST;
   let before = Float64Array.from(data.probability);
@@ -87,7 +89,7 @@
   const excluded = () => [...given].filter(([, how]) => how === "out").map(([unit]) => unit);
 
   function reason(found) {
-    if (found.impossible === "size") return "So many features cannot be in a set, or too few are left. Your last choice was taken back.";
+    if (found.impossible === "size") return `So many ${data.thing}s cannot be in a set, or too few are left. Your last choice was taken back.`;
     const name = `“${label(found.item)}”`;
     return included().length > 1
       ? `${name} is a copy of what you have included, or never occurs together with it. It was left out again.`
@@ -98,29 +100,42 @@
 
   function started(chain) {
     const receive = (answer) => heard(chain, answer);
+    const inPage = () => serve((found) => setTimeout(() => receive(found), 0));
+    let send = null;
+    const kept = {}; // what a chain in the page would have to be told again
     try {
       const text = [...document.querySelectorAll("script.chain")].map((script) => script.textContent).join("\n");
       const worker = new Worker(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
       worker.onmessage = (event) => receive(event.data);
-      return (message) => worker.postMessage(message);
+      worker.onerror = (event) => {
+        event.preventDefault();
+        worker.terminate();
+        send = inPage();
+        for (const message of Object.values(kept)) send(message);
+      };
+      send = (message) => worker.postMessage(message);
     } catch {
-      return serve(receive);
+      send = inPage();
     }
+    return (message) => {
+      kept[message.form ? "form" : message.size === undefined ? "question" : "size"] = message;
+      send(message);
+    };
   }
 
   let reports = [];
   let began = 0;
   let drawn = 0;
-  let last = null; // the choice that is being answered: [unit, what it was before]
+  let trouble = ""; // why the last choice was taken back; said until there is another one
+  let known = !data.own; // whether `before` is
   const chains = Array.from({ length: CHAINS }, (_, k) => started(k));
   chains.forEach((send) => send({ form: data.form }));
 
   function ask(unit, how) {
-    const was = given.get(unit);
-    if (was === how) return;
+    if (given.get(unit) === how || !known) return;
     given.delete(unit);
     if (how) given.set(unit, how);
-    last = [unit, was];
+    trouble = "";
     answer();
   }
 
@@ -134,12 +149,13 @@
       chains.forEach((send) => send({ stop: true }));
       now = before;
       error = 0;
-      finish("");
+      finish();
     } else {
       part("explorer").dataset.state = "running";
       error = null;
-      show("");
-      chains.forEach((send, k) => send({ id: question, milliseconds: PATIENCE, start: data.form.starts[k % data.form.starts.length], ...conditions }));
+      show();
+      const id = question;
+      chains.forEach((send, k) => send({ id, milliseconds: PATIENCE, start: data.form.starts[k % data.form.starts.length], ...conditions }));
     }
     chooseBest();
   }
@@ -162,7 +178,7 @@
   function learn() {
     const all = variegate.merged(reports);
     const passed = performance.now() - began;
-    const done = all.error <= KNOWN || passed >= PATIENCE;
+    const done = (all.error <= KNOWN && passed >= LEAST) || passed >= PATIENCE;
     if (!done && drawn && passed - drawn < 300) return; // rows that jump cannot be read
     now = all.probability;
     included().forEach((unit) => (now[unit] = 1));
@@ -171,39 +187,41 @@
     const box = part("explorer").dataset;
     if (!drawn) box.first = passed.toFixed(0);
     drawn = passed;
-    if (done && !given.size) before = now; // a model without probabilities of its own
-    if (done) finish("");
-    else show("");
+    if (done && !given.size) {
+      before = now; // a model without probabilities of its own
+      known = true;
+    }
+    if (done) finish();
+    else show();
     box.error = error;
   }
 
-  function finish(trouble) {
+  function finish() {
     chains.forEach((send) => send({ stop: true }));
     part("explorer").dataset.state = "settled";
     part("explorer").dataset.took = (performance.now() - began).toFixed(0);
-    show(trouble);
+    show();
   }
 
   function takeBack(found) {
-    const trouble = reason(found);
-    const [unit, was] = last ?? [];
-    given.delete(unit);
-    if (was) given.set(unit, was);
+    trouble = reason(found);
+    given.delete(found.item ?? [...given.keys()].pop());
     answer();
-    show(trouble);
   }
 
+  const wantedSize = () => Math.max(Math.floor(Number(part("size").value)) || 1, included().length);
+
   function chooseBest() {
-    const wanted = Math.max(Math.floor(Number(part("size").value)) || 1, included().length);
-    const size = Math.min(wanted, names.length - excluded().length);
-    chains[0]({ id: question, size, include: included(), exclude: excluded(), start: data.form.chosen });
+    const size = Math.min(wantedSize(), names.length - excluded().length, LARGEST);
+    const margin = data.exact ? 0.1 : 1; // the chosen set was found with the data, and at the very means
+    chains[0]({ id: question, size, include: included(), exclude: excluded(), start: data.form.chosen, margin });
   }
 
   // --- showing -----------------------------------------------------------------------------------------------
 
-  function show(trouble) {
+  function show() {
     showConditions();
-    showStatus(trouble);
+    showStatus();
     showOthers();
     showBest();
     showMap();
@@ -225,27 +243,27 @@
     part("clear").hidden = given.size === 0;
   }
 
-  function showStatus(trouble) {
+  function showStatus() {
     const status = part("status");
-    if (trouble) status.textContent = trouble;
-    else if (status.classList.contains("trouble") && part("explorer").dataset.state === "running") return; // let it be read
-    else status.textContent = sentences().join(" ");
+    status.textContent = [...(trouble ? [trouble] : []), ...sentences()].join(" ");
     status.classList.toggle("trouble", Boolean(trouble));
   }
 
   function sentences() {
-    const sum = (p) => (p.reduce((a, b) => a + b, 0) + data.expected_elsewhere).toFixed(1);
-    if (!given.size && error !== null) return [`Nothing included or excluded yet; ${sum(now)} are expected in a set.`];
+    const sum = (p) => p.reduce((a, b) => a + b, 0);
+    const first = (sum(before) + data.expected_elsewhere).toFixed(1);
+    if (!given.size && error !== null) return [`Nothing included or excluded yet; ${first} are expected in a set.`];
     const others = [...names.keys()].filter((unit) => !given.has(unit));
     const change = (unit) => now[unit] - before[unit];
-    const clear = Math.max(0.01, 2 * error);
+    if (!others.length) return ["Nothing is left to choose from."];
+    const clear = Math.max(0.01, 2 * Math.hypot(error, data.own ? error : data.error));
     const say = (unit) => `${label(unit, 36)} (${digits(before[unit])} → ${digits(now[unit])})`;
     const up = others.reduce((a, b) => (change(b) > change(a) ? b : a), others[0]);
     const down = others.reduce((a, b) => (change(b) < change(a) ? b : a), others[0]);
     if (error === null) return ["Computing…"];
     const known = `Known to ±${(2 * error).toPrecision(1)} (two Monte Carlo errors)`;
     const parts = [`${known}${part("explorer").dataset.state === "running" ? ", and sharpening" : ""}.`];
-    if (data.form.size === null) parts.push(`${sum(now)} expected in a set, ${sum(before)} before.`);
+    if (data.form.size === null) parts.push(`${sum(now).toFixed(1)} expected in a set, ${first} before.`);
     if (up !== undefined && change(up) > clear) parts.push(`Rises most: ${say(up)}.`);
     if (down !== undefined && change(down) < -clear) parts.push(`Falls most: ${say(down)}.`);
     if (others.every((unit) => Math.abs(change(unit)) <= clear)) parts.push("All others stay as they were, as far as is known.");
@@ -297,8 +315,7 @@
   }
 
   function showBest() {
-    const wanted = Number(part("size").value);
-    part("best-size").textContent = best.length === 1 ? "1 feature" : `${best.length} features`;
+    part("best-size").textContent = `${best.length} ${data.thing}${best.length === 1 ? "" : "s"}`;
     const units = [...best].sort((a, b) => now[b] - now[a]);
     part("best").replaceChildren(
       ...units.map((unit) => {
@@ -307,7 +324,8 @@
         return item;
       }),
     );
-    if (best.length < wanted) part("best-size").textContent += `: larger sets are impossible`;
+    const wanted = wantedSize();
+    if (best.length < wanted) part("best-size").textContent += best.length < LARGEST ? ": larger sets are impossible" : ": larger ones are not searched here";
   }
 
   const places = new Map(data.positions.map((position, unit) => [position, unit]));
@@ -402,12 +420,17 @@
     (buttons[buttons.indexOf(event.target) + step] ?? part("search")).focus();
     event.preventDefault();
   });
-  part("size").addEventListener("input", chooseBest);
+  let typing = 0;
+  part("size").addEventListener("input", () => {
+    clearTimeout(typing);
+    typing = setTimeout(chooseBest, 200);
+  });
   part("order").addEventListener("change", showOthers);
   part("more").addEventListener("click", () => ((shown += 50), showOthers()));
   part("export").addEventListener("click", save);
   part("clear").addEventListener("click", () => {
     given.clear();
+    trouble = "";
     answer();
     part("search").focus();
   });

@@ -4,16 +4,22 @@ from .content import Stand
 from .names import shortened
 
 SURE = 0.95  # probability of a group from which on it is called nearly certain
+LIKELY = 0.5  # probability of a group below which it is not said to predict anything
 SWAPS = 3  # replacements that are named
 
 
-def in_a_hurry(stands: list[Stand], outcome: str, thing: str) -> list[str]:
+def in_a_hurry(stands: list[Stand], outcome: str, thing: str, always: bool = False) -> list[str]:
     """Sentences without statistics."""
     chosen = [stand for stand in stands if stand.chosen is not None]
     if not chosen:
-        return [f"No {thing} stands out as a predictor of {outcome}: what looks like one may be chance."]
-    verb = "predicts" if len(chosen) == 1 else "together predict"
-    return [f"{_names(chosen)} {verb} {outcome}.", _how_sure(chosen), _replaced(chosen, thing)]
+        beyond = " beyond what is in every set" if always else ""
+        return [f"No {thing} stands out as a predictor of {outcome}{beyond}: what looks like one may be chance."]
+    likely = [stand for stand in chosen if stand.probability >= LIKELY]
+    first = f"{_names(likely)} {'predicts' if len(likely) == 1 else 'together predict'} {outcome}." if likely else ""
+    filled = [stand for stand in chosen if stand.probability < LIKELY]
+    if filled:
+        first += f" {_names(filled)} {'is' if len(filled) == 1 else 'are'} in the set, but may be chance."
+    return [first.strip(), _how_sure(chosen), _replaced(chosen, thing)]
 
 
 def _how_sure(chosen: list[Stand]) -> str:
@@ -33,12 +39,14 @@ def _how_sure(chosen: list[Stand]) -> str:
 
 
 def _replaced(chosen: list[Stand], thing: str) -> str:
-    swaps = [stand for stand in chosen if stand.others]
+    swaps = [stand for stand in chosen if stand.stand_ins]
     if not swaps:
-        return f"No other {thing} is so much like one of them that it could take its place."
-    said = [f"{listed(stand.others, 'or')} for {shortened(str(stand.chosen), 30)}" for stand in swaps[:SWAPS]]
+        like = "like it" if len(chosen) == 1 else "like one of them"
+        return f"No other {thing} is so much {like} that it could take its place."
+    said = [f"{listed(stand.stand_ins, 'or')} for {shortened(str(stand.chosen), 30)}" for stand in swaps[:SWAPS]]
     more = f"; and so on for {len(swaps) - SWAPS} more" if len(swaps) > SWAPS else ""
-    return f"Some can be replaced by another {thing} that says the same: {'; '.join(said)}{more}."
+    what = "It" if len(chosen) == 1 else "Some"
+    return f"{what} can be replaced by another {thing} that says the same: {'; '.join(said)}{more}."
 
 
 def _names(stands: list[Stand]) -> str:

@@ -46,8 +46,16 @@ def rendered(selection: Selection, found: Findings, about: Mapping[str, Any], co
         style=style,
         scripts=scripts,
         data=None if form is None else Markup(escaped_json(explorer_data(selection, form))),
-        stands=stands,
-        hurry=in_a_hurry(stands, names.shortened(outcome) if outcome else "the outcome", thing),
+        stands=[s for s in stands if s.chosen][: content.EXPLAINED],
+        further=[s for s in stands if not s.chosen][: content.RUNNERS_UP],
+        n_stands=sum(s.chosen is not None for s in stands),
+        members_shown=content.MEMBERS,
+        hurry=in_a_hurry(
+            stands,
+            names.shortened(outcome) if outcome else "the outcome",
+            thing,
+            always=len(selection.candidates.always) > 0,
+        ),
         along=charts.along_columns(probability, selection.groups, posterior.labels),
         map=similarity_map(similarity, probability, chosen, posterior.labels),
         alternatives=found.alternatives.to_dict("records"),
@@ -85,6 +93,9 @@ def explorer_data(selection: Selection, form: Form) -> dict[str, Any]:
         "names": [str(posterior.labels[i]) for i in kept],
         "positions": kept.tolist(),
         "probability": probability[kept].tolist(),
+        "error": float(np.nan_to_num(posterior.inclusion_errors()).max() + (form.off if np.isfinite(form.off) else 0)),
+        "exact": form.exact,
+        "thing": _thing(selection),
         "own": not isinstance(posterior.fit, Sample),  # the explorer's probabilities are not those of the table
         "expected_elsewhere": float(np.delete(probability, kept).sum()),
         "form": embedded_form(form, chosen, some or [chosen]),
@@ -130,14 +141,15 @@ def _odds(value: float) -> str:
 
 def _selection(selection: Selection, found: Findings) -> dict[str, Any]:
     posterior, classes = selection.posterior, selection.classes
-    rows = content.selection_rows(found.selection, found.groups, classes)
+    rows = content.selection_rows(found.selection, selection)
     places = charts.intervals(rows, charts.column_spreads(selection))
     pairs = list(zip(rows, places, strict=True))
     roles = ("chosen", "always included", "runner-up")
     parts = [(role, [pair for pair in pairs if pair[0].role == role]) for role in roles]
     several = classes is not None and len(classes) > 2
-    least = min((row.group or row.probability for row in rows if row.role == "chosen"), default=2.0)
-    crossed = next((row.feature for row in rows if row.role == "runner-up" and row.probability > least), None)
+    least = min((row.group.probability for row in rows if row.role == "chosen" and row.group), default=2.0)
+    others = [row for row in rows if row.role == "runner-up" and (row.group is None or row.group.chosen is None)]
+    crossed = next((row.feature for row in others if row.group and row.group.probability > least), None)
     within = 2 * float(posterior.inclusion_errors().max())  # NaN: not known
     what = "the outcome" if classes is None else f"the log-odds of “{names.shortened(classes[1])}”"
     return {
@@ -168,6 +180,7 @@ def _explorer_words(selection: Selection, form: Form | None, probability: FloatA
     return {
         "exact": isinstance(posterior.fit, Sample),
         "exact_form": form is not None and form.exact,
+        "form_off": None if form is None or form.exact else form.off,
         "n_units": len(probability),
         "n_kept": n_kept,
         "dropped": n_kept < len(probability),

@@ -116,15 +116,26 @@ def _decided(selection: Selection) -> Verdict:
     if not len(chosen):
         return Verdict(question, "No: the best set is empty.", "fair")
     sure, n = int((probability[chosen] > 0.5).sum()), len(chosen)
+    groups = [g for g in selection.groups if g.chosen is not None and g.probability > 0.5]
+    stood_for = int(np.isin(chosen, np.concatenate([g.positions for g in groups])).sum()) if groups else 0
     if sure == n:
         return Verdict(question, "Yes: each chosen feature is in more than half of the plausible sets.", "good")
-    if probability.max(initial=0.0) < 0.5:
+    if stood_for == n:
+        answer = (
+            f"Yes, up to stand-ins: each chosen feature, or one that can take its place, is in more than half of the "
+            f"plausible sets. For {n - sure} of {n} it is open which of them."
+        )
+        return Verdict(question, answer, "good")
+    if not stood_for and probability.max(initial=0.0) < 0.5:
         answer = (
             "The data do not decide for one set: no feature is in more than half of the plausible sets. The chosen "
             "set is the best of many that are nearly as good; do not read much into a single feature."
         )
         return Verdict(question, answer, "poor")
-    answer = f"In part: {sure} of the {n} chosen features are in more than half of the plausible sets."
+    answer = (
+        f"In part: {max(sure, stood_for)} of the {n} chosen features, or what can take their place, are in more than "
+        "half of the plausible sets."
+    )
     return Verdict(question, answer, "fair")
 
 

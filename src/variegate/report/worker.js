@@ -26,9 +26,9 @@ function serve(send) {
     if (performance.now() < now.end) setTimeout(() => go(now), 0);
   }
 
-  function best({ id, size, include, exclude, start }) {
+  function best({ id, size, include, exclude, start, margin }) {
     try {
-      send({ id, best: variegate.bestSet(form, size, include, exclude, start) });
+      send({ id, best: variegate.bestSet(form, size, include, exclude, start, margin) });
     } catch (error) {
       if (!(error instanceof variegate.Impossible)) throw error;
       send({ id, best: [] });

@@ -45,6 +45,7 @@ class Form:
     at: tuple[int, int]  # of the grid, nearest to the means
     size: int | None
     exact: bool
+    off: float = 0.0  # largest difference of its inclusion probabilities, without conditions, from those of the chains
 
     def run(
         self, included: IntArray, excluded: IntArray, start: IntArray, rng: np.random.Generator, rounds: int = ROUNDS
@@ -64,12 +65,21 @@ class Form:
         return np.asarray(found)
 
     def calibrated(self, wanted: FloatArray, start: IntArray, rng: np.random.Generator) -> Self:
-        """The same with a tilt by which its inclusion probabilities are the wanted ones (n,)."""
-        form, nothing = self, np.arange(0)
+        """The same with a tilt by which its inclusion probabilities come near the wanted ones (n,), and how near.
+
+        Steps that overshoot are halved: what all features have in common also moves the prior's size.
+        """
+        best, tilt, step, nothing = replace(self, off=np.inf), self.tilt, DAMPED, np.arange(0)
         for _ in range(CALIBRATED):
+            form = replace(self, tilt=tilt)
             found = form.run(nothing, nothing, start, rng)
-            form = replace(form, tilt=form.tilt + DAMPED * (_logit(wanted) - _logit(found)))
-        return form
+            off = float(np.abs(found - wanted).max())
+            if off < best.off:
+                best, direction = replace(form, off=off), _logit(wanted) - _logit(found)
+            else:
+                step /= 2
+            tilt = best.tilt + step * direction
+        return best
 
     def _problem(self, movable: npt.NDArray[np.bool_]) -> Problem:
         K, C = self.information.shape
