@@ -16,7 +16,7 @@ MOST = 2000  # features that are looked at, the most probable ones: a block of t
 RARE = 1e-3  # less probable features are in no group
 # A member is at least so many times as probable in sets without another one as in sets with it: 1 is independence, and
 # exact copies under a DPP prior have no limit. CHANCE is what a few hundred sets cannot tell from nothing.
-INSTEAD, CHANCE = 2.0, 0.002
+INSTEAD, CHANCE = 2.0, 0.005
 
 
 class Group(NamedTuple):
