@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import variegate as vg
 from variegate.diagnostics import Bound, Diagnostics
 from variegate.groups import Group
 from variegate.report import charts, embedded, trust
@@ -14,14 +15,25 @@ from variegate.report.similarity_map import HEIGHT, NODES, WIDTH, labelled, simi
 def test_the_most_probable_and_the_chosen_are_kept(rng):
     probability, ones = rng.uniform(size=10_000), np.ones(10_000, dtype=int)
     chosen = np.argsort(probability)[:3]
-    kept = embedded.kept_candidates(probability, chosen, ones, 2)
+    relatives = np.argsort(probability)[5:8]
+    kept = embedded.kept_candidates(probability, chosen, relatives, ones, 2)
     assert len(kept) == embedded.KEPT
-    assert set(chosen) <= set(kept)
+    assert {*chosen, *relatives} <= set(kept)
     gone = np.setdiff1d(np.arange(10_000), kept)
-    assert probability[gone].max() < np.sort(probability[kept])[3]
-    assert len(embedded.kept_candidates(probability[:300], chosen[:0], ones[:300], 1)) == 300
-    wide = embedded.kept_candidates(probability, chosen, 3 * ones, 4)  # classes, and blocks of three columns
+    assert probability[gone].max() < np.sort(probability[kept])[6]
+    assert len(embedded.kept_candidates(probability[:300], chosen[:0], chosen[:0], ones[:300], 1)) == 300
+    wide = embedded.kept_candidates(probability, chosen, chosen, 3 * ones, 4)  # classes, and blocks of three columns
     assert 4 * (3 * len(wide)) ** 2 / 2 <= embedded.ROOM
+
+
+def test_copies_of_what_is_certain_are_kept(rng):
+    """They have no probability until the reader excludes it."""
+    X = rng.normal(size=(100, 500))
+    X[:, 490:] = X[:, :1] + 0.3 * rng.normal(size=(100, 10))
+    y = X[:, 0] + 0.1 * rng.normal(size=100)
+    found = vg.DiverseRegressor(random_state=0, max_iter=3, tol=0.5).fit(X, y).selection_
+    assert found.posterior.inclusion_prob()[0] > 0.99
+    assert set(range(491, 500)) <= set(embedded.relatives_of(found).tolist())
 
 
 def test_the_sentences_for_people_in_a_hurry():

@@ -5,21 +5,49 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
+from ..design import Design
 from ..inference.chain.form import Form
+from ..selection import Selection
 from ..types import FloatArray, IntArray
 
+LIKELY = 0.3  # probability from which on the relatives of a candidate are in the page
+EXPLAINED, RELATIVES = 20, 10  # such candidates, and relatives of each
 KEPT = 400  # candidates in the page: an answer takes the time of some ten thousand steps, each O(|S| · candidates)
 ROOM = 270_000  # numbers in the page's matrices; eight bytes each
 
 
-def kept_candidates(probability: FloatArray, chosen: IntArray, widths: IntArray, matrices: int) -> IntArray:
-    """Positions of the candidates that the page holds: all of them, or the chosen and the most probable, sorted."""
+def kept_candidates(
+    probability: FloatArray, chosen: IntArray, relatives: IntArray, widths: IntArray, matrices: int
+) -> IntArray:
+    """Positions of the candidates that the page holds, sorted: all, or the chosen, relatives, and the most probable.
+
+    Copies of a feature that is all but certain have hardly any probability until a reader excludes it.
+    """
     order = np.argsort(-probability, kind="stable")
-    first = np.concatenate([chosen, order[~np.isin(order, chosen)]])
+    first = np.concatenate([chosen, relatives, order])
+    first = first[np.sort(np.unique(first, return_index=True)[1])]
     columns = np.cumsum(widths[first])
     fitting = int(np.count_nonzero(matrices * columns * (columns + 1) / 2 <= ROOM))
     return np.sort(first[: max(min(KEPT, fitting), len(chosen), 1)]).astype(np.int64)
+
+
+def relatives_of(found: Selection) -> IntArray:
+    """The candidates most correlated with each chosen or probable one, the most correlated first. O(NM) for each."""
+    p, candidates = found.posterior.inclusion_prob(), found.candidates
+    likely = np.union1d(found.chosen, np.flatnonzero(p > LIKELY))
+    likely = likely[np.argsort(-p[likely], kind="stable")][:EXPLAINED]
+    columns = np.flatnonzero(np.isin(candidates.unit, likely))
+    if not len(columns):
+        return np.empty(0, dtype=np.int64)
+    X = found.training.X
+    X = sparse.csc_array(X) if sparse.issparse(X) else np.asarray(X)
+    weights = np.ones(X.shape[0]) if found.training.weights is None else found.training.weights
+    design = Design.of(X, weights)
+    alike = np.abs(design.cross(np.ascontiguousarray((design.columns(columns) * weights[:, None]).T)))
+    nearest = np.argsort(-alike, axis=1, kind="stable")[:, :RELATIVES]
+    return np.asarray(candidates.unit[nearest.T.ravel()], dtype=np.int64)
 
 
 def embedded_form(form: Form, chosen: IntArray, starts: list[IntArray]) -> dict[str, Any]:

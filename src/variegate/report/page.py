@@ -22,7 +22,7 @@ from ..selection import Selection
 from ..tables import Findings
 from ..types import FloatArray
 from . import charts, content, names, trust
-from .embedded import embedded_form, kept_candidates
+from .embedded import embedded_form, kept_candidates, relatives_of
 from .hurry import in_a_hurry
 from .similarity_map import similarity_map
 
@@ -74,7 +74,9 @@ def explored_form(selection: Selection) -> Form | None:
         return None
     fit, target = posterior.fit, posterior.target
     matrices = likelihood.n_outcomes + target.prior_has_volume
-    features = kept_candidates(posterior.inclusion_prob(), selection.chosen, likelihood.widths, matrices)
+    features = kept_candidates(
+        posterior.inclusion_prob(), selection.chosen, relatives_of(selection), likelihood.widths, matrices
+    )
     rng = np.random.default_rng(0)
     if isinstance(fit, Sample):
         return form_of(target, fit.settings, fit.sets, fit.inclusion, features, rng)
