@@ -33,7 +33,7 @@ def test_copies_of_what_is_certain_are_kept(rng):
     y = X[:, 0] + 0.1 * rng.normal(size=100)
     found = vg.DiverseRegressor(random_state=0, max_iter=3, tol=0.5).fit(X, y).selection_
     assert found.posterior.inclusion_prob()[0] > 0.99
-    assert set(range(491, 500)) <= set(embedded.relatives_of(found).tolist())
+    assert len(set(range(490, 500)) & set(embedded.relatives_of(found).tolist())) == 9  # and itself
 
 
 def test_the_sentences_for_people_in_a_hurry():
