@@ -413,7 +413,7 @@ def test_large_pages_stay_small(open_report, rng, tmp_path):
     model = vg.DiverseRegressor(random_state=0).fit(X, X[:, 0] - X[:, 1] + rng.normal(size=120))
     report = open_report(model)
     assert (tmp_path / "report0.html").stat().st_size < 3e6
-    assert "400 most probable of 2,000" in report.page.inner_text("#explore")
+    assert "400 of 2,000 candidates" in report.page.inner_text("#explore")
     shown = report.condition(["x7"], ["x0"])
     assert len(shown) == 398
     assert report.quiet()

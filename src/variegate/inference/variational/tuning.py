@@ -1,7 +1,7 @@
 """Every number of the variational solvers, in one place.
 
 `python -m benchmarks tuning` halves and doubles each of them and prints what that does to the ELBO and to the time;
-its table, in benchmarks/RESULTS.md, is their measurement.
+its table is their measurement (half an hour; not yet in benchmarks/RESULTS.md).
 """
 
 import numpy as np
