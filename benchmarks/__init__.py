@@ -1,1 +1,1 @@
-"""Speed and memory side by side with the peers; `make bench` prints the tables and keeps them in RESULTS.md."""
+"""Benchmarks against other packages; `make bench` prints the tables and writes them to RESULTS.md."""

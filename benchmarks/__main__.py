@@ -1,4 +1,4 @@
-"""Run the benchmarks, print their tables, keep them in RESULTS.md: python -m benchmarks [name ...]."""
+"""Run benchmarks, print their tables and write them to RESULTS.md: python -m benchmarks [name ...]."""
 
 import argparse
 import importlib
@@ -6,12 +6,23 @@ import re
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
-NAMES = ["posterior", "tables", "groups", "dpp", "inference", "tuning", "similarity", "selection", "report"]
+NAMES = [
+    "posterior",
+    "tables",
+    "groups",
+    "survival",
+    "dpp",
+    "inference",
+    "tuning",
+    "similarity",
+    "selection",
+    "report",
+]
 PREFACE = "# Benchmarks\n\nPrinted by `make bench` (one part: `python -m benchmarks NAME`), latest run.\n"
 
 
 def keep(name: str, text: str) -> None:
-    """Replace one part of RESULTS.md, leaving the others as they stand."""
+    """Replace one part of RESULTS.md."""
     found = RESULTS.read_text(encoding="utf-8") if RESULTS.exists() else PREFACE
     parts = dict(re.findall(r"<!-- (\w+) -->\n(.*?)(?=\n<!-- |\Z)", found, flags=re.DOTALL))
     parts[name] = text.strip() + "\n"
@@ -21,7 +32,7 @@ def keep(name: str, text: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help=f"which ones, of {', '.join(NAMES)}; all unless given")
+    parser.add_argument("names", nargs="*", help=f"some of {', '.join(NAMES)}; default: all")
     wanted = parser.parse_args().names or NAMES
     unknown = set(wanted) - set(NAMES)
     if unknown:

@@ -35,7 +35,7 @@ result = {
 
 
 def problem(M: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Unit rows and log-qualities with about twenty items a set."""
+    """Unit rows and log-qualities with about twenty items per set."""
     rng = np.random.default_rng(seed)
     phi = rng.normal(size=(M, d))
     phi /= np.linalg.norm(phi, axis=1, keepdims=True)
@@ -66,7 +66,7 @@ def against_dppy(M: int, d: int) -> list[list[object]]:
     ours.sample(100, rng), ours.sample_fixed_size(20, 100, rng)
     modes = {mode: partial(dppy_draw, theirs, mode, state) for mode in ("GS", "GS_bis", "KuTa12")}
     speed = interleaved(modes, 9)
-    mode = min(speed, key=lambda name: speed[name])  # the peer at its best
+    mode = min(speed, key=lambda name: speed[name])  # the fastest setting of the peer
     dppy_draw_fixed(fixed, mode, state)
     cases = {
         "first draw": (
@@ -95,7 +95,7 @@ def against_dppy(M: int, d: int) -> list[list[object]]:
         # only decompositions use the threads of BLAS
         for threads in (1, 2) if name == "first draw" else (1,):
             with threadpool_limits(threads):
-                # two threads on a busy machine wait for each other: a look at it, no more
+                # only indicative: on a busy machine two threads wait for each other
                 seconds = interleaved({"ours": our_run, "DPPy": their_run}, rounds if threads == 1 else 15)
             task = f"{name} (DPPy: {mode}; {threads} thread{'s' * (threads > 1)})"
             cells = [milliseconds(s) for s in seconds.values()]
@@ -104,7 +104,7 @@ def against_dppy(M: int, d: int) -> list[list[object]]:
 
 
 def greedy_map(M: int, d: int) -> list[object]:
-    """DPPy has no MAP; the reference is what one does without Φ: form the kernel, then the same greedy search."""
+    """DPPy has no MAP; the reference forms the kernel and then runs the same greedy search."""
     phi, theta = problem(M, d)
 
     def with_kernel() -> None:
@@ -124,7 +124,7 @@ def greedy_map(M: int, d: int) -> list[object]:
 
 
 def true_map_share(r: float, problems: int = 200) -> tuple[float, float]:
-    """How often `map` is the best of all sets, M = 10 items in five pairs of correlation r; free and of size 4."""
+    """How often `map` finds the best set, for M = 10 items in five pairs of correlation r; free size and size 4."""
     rng = np.random.default_rng(0)
     free = fixed = 0
     for _ in range(problems):

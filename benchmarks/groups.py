@@ -1,4 +1,4 @@
-"""Groups of features that stand in for each other, beside SuSiE's credible sets: real genotypes, simulated traits."""
+"""Groups of features that can replace each other, against SuSiE's credible sets: real genotypes, simulated traits."""
 
 import json
 import os
@@ -38,7 +38,7 @@ Found = tuple[list[np.ndarray], np.ndarray, float]  # sets, probabilities, secon
 
 
 def genotypes() -> dict[str, np.ndarray]:
-    """The real genotypes, where they are."""
+    """The real genotypes, if they are available."""
     folder = os.environ.get("VARIEGATE_DATA")
     if not folder:
         raise SystemExit("benchmarks groups: set VARIEGATE_DATA to the folder that holds finemapping_n3.")
@@ -58,7 +58,7 @@ def traits(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ours(X: np.ndarray, Y: np.ndarray, level: float = LEVEL) -> tuple[list[Found], list[list[Group]]]:
-    """Groups of at least this probability, probabilities and seconds for each trait; and all groups."""
+    """Groups of at least this probability, probabilities and seconds for each trait; and all its groups."""
     found, groups = [], []
     for y in Y.T:
         start = time.perf_counter()
@@ -71,7 +71,7 @@ def ours(X: np.ndarray, Y: np.ndarray, level: float = LEVEL) -> tuple[list[Found
 
 
 def susie(X: np.ndarray, Y: np.ndarray) -> list[Found] | None:
-    """Credible sets, probabilities and seconds of susieR, where R and susieR are installed."""
+    """Credible sets, probabilities and seconds of susieR, if R and susieR are installed."""
     if shutil.which("Rscript") is None:
         return None
     with tempfile.TemporaryDirectory() as folder:
@@ -111,7 +111,7 @@ def judged(name: str, found: list[Found], causal: np.ndarray) -> list[str]:
 
 
 def fine_mapping() -> str:
-    """Coverage, power and size on the genotypes; and the two traits that came with them."""
+    """Coverage, power and size on the genotypes, and on the two traits of the data set."""
     data = genotypes()
     X = np.asarray(data["X"], dtype=np.float64)
     Y, causal = traits(X)

@@ -1,4 +1,4 @@
-"""The engine: against the printed algorithm, against the exact sampler, and at scale."""
+"""The variational solver: against the printed algorithm, against an exact sampler, and at scale."""
 
 import time
 from dataclasses import replace
@@ -47,7 +47,7 @@ def columns(X: np.ndarray, rank: int | None = None) -> np.ndarray:
 
 
 def elbo(target: vg.Target, theta: np.ndarray, n: int = 2000) -> tuple[float, float]:
-    """ELBO of any θ with its error, from new sets."""
+    """ELBO of any θ and its error, from new sets."""
     q = target.distribution(theta)
     sets = q.sample(n, 12345)
     log_ratios = np.array([target.log_weight(S) - theta[S].sum() for S in sets])
@@ -56,7 +56,7 @@ def elbo(target: vg.Target, theta: np.ndarray, n: int = 2000) -> tuple[float, fl
 
 
 def against_algorithm_1() -> str:
-    """Time to the ELBO that the printed algorithm has after 16,000 steps."""
+    """Time to the ELBO that the printed algorithm reaches after 16,000 steps."""
     data = vg.datasets.make_blocks(**BLOCKS, rng=0)
     likelihood, prior = vg.Gaussian(data.X, data.y), vg.dpp_prior(columns(data.X), expected_size=8)
     given = vg.Settings(learn_size=False, learn_slab=False)

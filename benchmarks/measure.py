@@ -1,4 +1,4 @@
-"""Timing on a noisy machine: interleaved runs and medians; memory in a process of its own."""
+"""Timing on a noisy machine: interleaved runs and medians; memory in a separate process."""
 
 import json
 import os
@@ -16,8 +16,8 @@ from statistics import median
 def interleaved(candidates: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
     """Median seconds of each candidate.
 
-    They take turns, so that a slow minute hurts all alike, in an order that is reversed every round, so that what one
-    leaves in the caches hurts all alike too. A first round is not counted: it compiles and wakes up threads.
+    They take turns, so that a slow minute affects all of them, in an order that is reversed every round, so that cache
+    effects do, too. The first round, which compiles and starts threads, is not counted.
     """
     seconds: dict[str, list[float]] = {name: [] for name in candidates}
     for run in candidates.values():
@@ -31,7 +31,7 @@ def interleaved(candidates: dict[str, Callable[[], object]], rounds: int) -> dic
 
 
 def peak_bytes() -> int:
-    """Peak memory of this process. Linux's ru_maxrss would count what the parent had when it forked."""
+    """Peak memory of this process. Linux's ru_maxrss would include the memory of the parent when it forked."""
     status = Path("/proc/self/status")
     if status.exists():
         line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
@@ -40,7 +40,7 @@ def peak_bytes() -> int:
 
 
 def in_child(code: str) -> dict[str, float]:
-    """Run code that leaves a dict `result` in a new interpreter; its peak memory comes along as `peak_bytes`."""
+    """Run code that defines a dict `result` in a new interpreter; return it with its peak memory as `peak_bytes`."""
     code = (
         "from benchmarks.measure import peak_bytes\n"
         + code
@@ -57,7 +57,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 
 def versions(*packages: str) -> str:
-    """One line that says what was measured on what."""
+    """Versions and machine in one line."""
     found = ", ".join(f"{name} {version(name)}" for name in packages)
     return f"Python {platform.python_version()}, {found}; {platform.machine()}, {cpu_count()} cores"
 

@@ -1,4 +1,4 @@
-"""The exact chain: steps a second, seconds to an error, whole fits, scale; calibration, noise and copies."""
+"""The exact chain: steps per second, seconds to an error, whole fits, scale; calibration, noise and copies."""
 
 import importlib.util
 import time
@@ -43,7 +43,7 @@ result = {{"seconds": fits[1][0], "data_bytes": X.nbytes + phi.nbytes, "before":
 
 
 def target_of(data: object, task: str) -> vg.Target:
-    """The default model with its first hyperparameters."""
+    """The default model with its initial hyperparameters."""
     likelihood = vg.Gaussian(data.X, data.y) if task == "regression" else vg.Logistic(data.X, data.y)
     return vg.Target(likelihood, vg.dpp_prior(vg.similarity.from_columns(data.X), expected_size=10))
 
@@ -55,7 +55,7 @@ def against(found: np.ndarray, truth: np.ndarray) -> tuple[float, float]:
 
 
 def steps_a_second() -> str:
-    """Ours, one chain's worth a core, against the chain that solves every set anew."""
+    """Our chains, one per core, against the chain that solves every set from scratch."""
     rows = []
     for task, size in ((task, size) for size in (SMALL, LARGE) for task in TASKS):
         data = vg.datasets.make_blocks(**size, task=task, rng=0)
@@ -98,7 +98,7 @@ def run_millipede(selector: object, steps: int, seed: int) -> tuple[np.ndarray, 
 
 
 def peer(data: object, task: str, ours: float) -> list[str]:
-    """millipede's steps a second, where it is installed."""
+    """millipede's steps per second, if it is installed."""
     selector = millipede(data, task)
     if selector is None:
         return ["not installed", ""]
@@ -107,7 +107,7 @@ def peer(data: object, task: str, ours: float) -> list[str]:
 
 
 def peer_to_an_error(data: object, task: str) -> str:
-    """Seconds that millipede takes to the same error against a long run of its own."""
+    """Seconds that millipede takes to reach the same error against a long run of its own."""
     selector = millipede(data, task)
     if selector is None:
         return "not installed"
@@ -121,7 +121,7 @@ def peer_to_an_error(data: object, task: str) -> str:
 
 
 def to_an_error() -> str:
-    """Seconds until the mean error is 0.003, hyperparameters given: doubled laps against a long run."""
+    """Seconds until the mean error is 0.003, hyperparameters given: laps are doubled, against a long run."""
     rows = []
     for task in TASKS:
         data = vg.datasets.make_blocks(**LARGE, task=task, rng=0)

@@ -30,7 +30,7 @@ def peers(results: str) -> str:
 
 
 def updated(readme: str, results: str) -> str:
-    """The README with the table as RESULTS.md has it."""
+    """The README with the table from RESULTS.md."""
     return MARKED.sub(lambda found: found[1] + peers(results) + found[2], readme)
 
 

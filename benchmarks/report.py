@@ -30,7 +30,7 @@ def fitted() -> Any:
 
 
 def in_the_browser(path: Path, model: Any) -> dict[str, list[float]]:
-    """Seconds until ready, until a first answer to two exclusions and until it settles; errors said and real."""
+    """Seconds until ready, to the first answer to two exclusions and to the final one; reported and actual errors."""
     from playwright.sync_api import sync_playwright
 
     executable = next(filter(None, map(shutil.which, BROWSERS)), None)

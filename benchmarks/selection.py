@@ -1,7 +1,6 @@
-"""Selection against the peers on blocks of correlated columns, and what bootstraps do to it: DESIGN section 6.
+"""Selection against other methods on blocks of correlated columns, and on bootstrap samples.
 
-DESIGN does not say how large its true coefficients are. Sizes of 0.5 to 1.5 give its peers what its table says (OMP:
-R² 0.69 and 19.7 blocks, AUC 0.84 and 16.7 blocks); with all of one size OMP misses no block, and DESIGN's OMP does.
+True coefficients have absolute values of 0.5 to 1.5; if all are equal, OMP misses no block.
 """
 
 import sys
@@ -17,14 +16,14 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 import variegate as vg
 from variegate import metrics
 from variegate.baselines import Problem, at_size, select
-from variegate.posterior import jaccard_distance
+from variegate.sets import jaccard_distance
 
 from .measure import table, versions
 
 SIZE, SEEDS, BOOTSTRAPS = 20, 10, 50
 DATA = {"n_samples": 500, "n_features": 2000, "block_size": 10, "correlation": 0.95, "n_true": SIZE, "n_test": 5000}
 SPREAD = 0.5
-SNR = {"regression": 3.0, "classification": 2.0}  # DESIGN's: its oracle has R² 0.740 and AUC 0.887
+SNR = {"regression": 3.0, "classification": 2.0}  # an oracle has about R² 0.74 and AUC 0.89
 SMALL = {"n_samples": 60, "n_features": 40, "block_size": 5, "n_true": 4}
 OURS, FREE = "variegate, 20", "variegate, free size"
 EVEN = ["oracle", OURS, "OMP", "forward, score", "forward, evidence", "abess"]
@@ -63,7 +62,7 @@ def ours(problem: Problem, seed: int, **settings: Any) -> dict[str, np.ndarray]:
 
 
 def judged(data: Any, task: str, S: np.ndarray) -> dict[str, float]:
-    """Accuracy on new rows after a refit, diversity, and what of the truth was found."""
+    """Accuracy on new rows after a refit, diversity, and the true features and blocks found."""
     if task == "regression":
         model = LinearRegression().fit(data.X[:, S], data.y)
         accuracy = metrics.r2(data.y_test, model.predict(data.X_test[:, S]))
@@ -98,7 +97,7 @@ def one_seed(task: str, seed: int, spread: float) -> dict[str, dict[str, float]]
 
 
 def compiled(task: str) -> None:
-    """Run everything once on a small problem, so that no compiler is timed."""
+    """Run everything once on a small problem, so that compilation is not timed."""
     data = vg.datasets.make_blocks(**SMALL, task=task, rng=0)
     problem = Problem(data.X, data.y, task)
     for method in peers(task).values():
@@ -127,7 +126,7 @@ def shown(results: dict[str, dict[str, float]], accuracy: str) -> str:
 
 
 def promises(linear: dict[str, Any], logistic: dict[str, Any], jaccard: dict[str, float]) -> str:
-    """What was asked for, what came, and whether it holds."""
+    """What was required, what was measured, and whether it holds."""
     rivals = [found for name, found in logistic.items() if name not in ("oracle", OURS, FREE)]
     best = {key: max(found[key] for found in rivals) for key in ("accuracy", "blocks")}
     bars = [
@@ -147,7 +146,7 @@ def promises(linear: dict[str, Any], logistic: dict[str, Any], jaccard: dict[str
 def bootstrapped_blocks() -> dict[str, list[np.ndarray]]:
     """Blocks that each method hits on bootstrap samples of one data set.
 
-    Ours with one start and few iterations: the set of 20 is polished on the target anyway.
+    Ours with few iterations: the set of 20 is improved on the target anyway.
     """
     data = vg.datasets.make_blocks(**DATA, snr=SNR["regression"], spread=SPREAD, rng=0)
     rng = np.random.default_rng(1)
@@ -183,7 +182,7 @@ def draw(blocks: dict[str, list[np.ndarray]]) -> None:
 
 def main() -> str:
     with warnings.catch_warnings():
-        # fits cut short for the bootstraps, and peers at the end of their paths, say so
+        # fits cut short for the bootstraps, and other methods at the end of their paths, warn
         warnings.simplefilter("ignore")
         linear, logistic, blocks = means("regression"), means("classification"), bootstrapped_blocks()
         even = means("classification", spread=0.0)
@@ -197,7 +196,7 @@ def main() -> str:
             f"5,000 test rows, {SEEDS} data sets; refitted by least squares. Ours: one fit for both sizes. log det: "
             "of the correlations in the test rows.",
             shown(linear, "R²"),
-            "The same with two classes (signal-to-noise ratio 2, as in DESIGN: there the oracle has AUC 0.887), "
+            "The same with two classes (signal-to-noise ratio 2), "
             "refitted by logistic regression with a weak ridge; OMP on 0/1.",
             shown(logistic, "AUC"),
             "And with true coefficients of one size, the easiest case for greedy methods: "

@@ -1,6 +1,6 @@
-"""Similarity and readers: seconds and peak memory of each promise, each in a process of its own.
+"""Similarity and readers: seconds and peak memory, each in a separate process.
 
-`python -m benchmarks.similarity`; the real data are found as the loaders find them (VARIEGATE_DATA).
+`python -m benchmarks.similarity`; the loaders find the real data in VARIEGATE_DATA.
 """
 
 from __future__ import annotations

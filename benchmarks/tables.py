@@ -30,7 +30,7 @@ CLASSES = {"colon": datasets.load_colon, "leukemia": datasets.load_leukemia}
 
 
 def methods(classes: bool) -> dict[str, object]:
-    """What is compared; the peers choose their penalty by cross-validation."""
+    """The methods; the other ones choose their penalty by cross-validation."""
     ours = vg.DiverseClassifier if classes else vg.DiverseRegressor
     found = {
         "variegate": ours(random_state=0),
@@ -71,7 +71,7 @@ def run_table(name: str, load: object, classes: bool, splits: int = SPLITS) -> t
 
 
 def halves(load: object, classes: bool, splits: int = 2) -> list[float]:
-    """Correlation of inclusion probabilities between disjoint halves of the rows: the chain's, q's."""
+    """Correlation of inclusion probabilities between disjoint halves of the rows, for the chain and for q."""
     data = load()
     y = (data.y == np.unique(data.y)[1]) if classes else data.y
     found: list[list[float]] = [[], []]

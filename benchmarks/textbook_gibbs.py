@@ -1,9 +1,9 @@
-"""Tempered Gibbs sampling that evaluates every set anew: the sampler of version 0.1, kept to be measured against.
+"""Tempered Gibbs sampling that evaluates every set from scratch: an earlier sampler, kept for comparison.
 
 Weighted tempered Gibbs for variable selection (Zanella & Roberts 2019): from S, feature m is flipped with
 probability proportional to r_m(S) = η_m / p(γ_m | the rest), η_m = p(γ_m = 1 | the rest) + c/M, and S counts with
-weight 1/Σ_m r_m(S). Where the gains are approximate (EP's) a Metropolis step on the evidence itself makes up for it.
-One flip-gain evaluation, O(M|S|²), a step.
+weight 1/Σ_m r_m(S). If the gains are approximate (EP), a Metropolis step on the evidence corrects for it.
+One flip-gain evaluation, O(M|S|²), per step.
 """
 
 from collections.abc import Callable
@@ -18,12 +18,12 @@ from variegate.inference import Target
 from variegate.sets import as_index_set
 from variegate.types import FloatArray, IntArray
 
-UNIFORM_SHARE = 5.0  # c: how much attention goes to features that look useless
+UNIFORM_SHARE = 5.0  # c: how often improbable features are visited
 
 
 @dataclass(frozen=True)
 class PosteriorSample:
-    """Weighted states of the chain and what they say."""
+    """Weighted states of the chain and their averages."""
 
     sets: list[IntArray]
     weights: FloatArray  # (n,), summing to one
@@ -31,7 +31,7 @@ class PosteriorSample:
 
     @property
     def effective_size(self) -> float:
-        """How many equally weighted states the weights are worth; it knows nothing of autocorrelation."""
+        """Number of equally weighted states that the weights are worth; ignores autocorrelation."""
         return float(1.0 / np.square(self.weights).sum())
 
     def expected_size(self) -> float:
@@ -56,7 +56,7 @@ def _state(target: Target, S: IntArray) -> _State:
     present = expit(log_odds)
     attention = np.log(present + UNIFORM_SHARE / target.n_features)
     log_rate = attention - log_expit(np.where(batch.members[0], log_odds, -log_odds))
-    log_rate[log_odds == -np.inf] = -np.inf  # a copy of a member: under a DPP prior it can never come in
+    log_rate[log_odds == -np.inf] = -np.inf  # a copy of a member: impossible under a DPP prior
     return _State(S, target.log_joint(S), present, log_rate)
 
 
@@ -69,7 +69,7 @@ def sample_posterior(
     start: npt.ArrayLike = (),
     callback: Callable[[int], None] | None = None,
 ) -> PosteriorSample:
-    """Run the chain for n_steps after `burn_in` (a tenth unless given), from the set `start`. Free size only."""
+    """Run the chain for n_steps after `burn_in` (default: a tenth), from the set `start`. Free size only."""
     if target.size is not None:
         raise ValueError("The exact sampler works on sets of any size; give no fixed size.")
     if n_steps < 1:
@@ -109,7 +109,7 @@ def _start(target: Target, start: npt.ArrayLike) -> IntArray:
 
 
 def _inclusion(target: Target, state: _State) -> FloatArray:
-    """Conditional probabilities where they are exact, membership where they are not."""
+    """Conditional probabilities if they are exact, otherwise membership."""
     if target.exact_gains:
         return state.present
     member = np.zeros(target.n_features)

@@ -1,4 +1,4 @@
-"""What every number of the variational solver does to the ELBO and to the time, halved and doubled."""
+"""The effect of halving and doubling each tuning constant of the variational solver, on the ELBO and on the time."""
 
 import time
 import warnings
@@ -38,7 +38,7 @@ def targets() -> dict[str, object]:
 
 @contextmanager
 def changed(name: str, factor: float) -> Iterator[None]:
-    """Let a number be another one for a while; counts stay whole and positive, shares below one."""
+    """Change a constant temporarily; counts stay whole and positive, fractions below one."""
     before = getattr(tuning, name)
     setattr(tuning, name, _times(before, factor))
     try:
@@ -56,12 +56,12 @@ def _times(value: object, factor: float) -> object:
 
 
 def numbers() -> list[str]:
-    """The solver's numbers, in their order."""
+    """The solver's constants, in order."""
     return [name for name in vars(tuning) if name.isupper() and name != "PRECISION_RANGE"]
 
 
 def fits(make: object, first_seed: int = 0) -> tuple[np.ndarray, float]:
-    """ELBOs of a fit to each data set, and the seconds of all."""
+    """ELBO of a fit to each data set, and the total seconds."""
     targets = [make(seed) for seed in SEEDS]
     start = time.perf_counter()
     found = [vg.fit(target, first_seed + i).elbo for i, target in enumerate(targets)]
@@ -69,7 +69,7 @@ def fits(make: object, first_seed: int = 0) -> tuple[np.ndarray, float]:
 
 
 def main() -> str:
-    """A row for each number: change of the ELBO in nats, and of the time, halved and doubled."""
+    """One row per constant: change of the ELBO in nats, and of the time, if it is halved and doubled."""
     warnings.simplefilter("ignore", vg.ConvergenceWarning)
     problems = targets()
     for make in problems.values():

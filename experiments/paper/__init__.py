@@ -1,4 +1,4 @@
-"""The paper's experiments, one command each: tables, figures and a README with both, in a folder."""
+"""The paper's experiments, one command each: a folder with tables, figures and a README."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 
 class Experiment(NamedTuple):
-    """What can be run: one line about it, and the folders that it reads below the data folder."""
+    """An experiment: its title, and the folders that it reads below the data folder."""
 
     title: str
     folders: tuple[str, ...] = ()
@@ -17,9 +17,7 @@ class Experiment(NamedTuple):
 
 EXPERIMENTS: dict[str, Experiment] = {
     "toy": Experiment("Figure 1: collinear items count as one"),
-    "simulation": Experiment(
-        "The supplement's claims: more robust than matching pursuit, alternatives where there are"
-    ),
+    "simulation": Experiment("The supplement's claims: more robust than matching pursuit; finds alternatives"),
     "genes": Experiment(
         "Figure 2: tumour stage I against II, diversity by a gene network",
         ("tcga_brca_rnaseq", "biogrid_human", "gene_sets"),
@@ -47,15 +45,15 @@ def run_experiment(
     ----------
     name : one of `EXPERIMENTS`
     data : folder with the real data (genes, temperature); None: the environment variable VARIEGATE_DATA
-    out : folder for the results, made if need be; None: `paper/NAME` below the present folder
-        `README.md` holds tables and figures, `config.toml` the settings; the same call continues a stopped run.
-    config : TOML file with settings that differ from the usual ones, such as the `config.toml` of another run
-    quick : few repeats, to see whether all is well; the numbers mean little
-    n_jobs : processes; they do not change a result
-    seed : of everything random
-    verbose : a progress bar on stderr
+    out : folder for the results, created if necessary; None: `paper/NAME` in the current folder
+        `README.md` has tables and figures, `config.toml` the settings; the same call continues an interrupted run.
+    config : TOML file with settings that differ from the defaults, such as the `config.toml` of another run
+    quick : few repeats, to see whether everything runs; the numbers mean little
+    n_jobs : number of processes; it does not change the results
+    seed : seed of everything random
+    verbose : whether to show a progress bar on stderr
 
-    A ValueError says what is wrong with name, config or data; an ImportError which extra is missing.
+    Raises ValueError if name, config or data are wrong, ImportError if an extra is missing.
 
     >>> run_experiment("figure 1")
     Traceback (most recent call last):
@@ -84,7 +82,7 @@ def _check_extra() -> None:
 
 
 def _check_data(name: str, data: str | Path | None) -> None:
-    """Say in one line what is missing, before anything is written."""
+    """Raise if a data folder is missing, before anything is written."""
     from variegate.datasets.home import data_home
 
     folders = EXPERIMENTS[name].folders

@@ -1,4 +1,4 @@
-"""Communities of a gene network, who hits them, and what they are enriched in."""
+"""Communities of a gene network, which methods hit them, and their enrichment."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Array = npt.NDArray[Any]
 
 
 def find_communities(adjacency: Any, resolution: float, seed: int) -> list[int | None]:
-    """Communities of the nodes (M,) by networkx's Louvain method, numbered by size; None for a node on its own.
+    """Communities of the nodes (M,) by networkx's Louvain method, numbered by size; None for a single node.
 
-    The paper cut the edges instead (link communities), where a node may be in several. Louvain's are disjoint; its
-    resolution decides how many there are.
+    The paper uses link communities instead, where a node may be in several. Louvain communities are disjoint; the
+    resolution determines their number.
     """
     import networkx as nx
 
@@ -33,7 +33,7 @@ def find_communities(adjacency: Any, resolution: float, seed: int) -> list[int |
 
 
 def hit_shares(found: Comparison, labels: Sequence[int | None]) -> pd.DataFrame:
-    """Share of the repeats in which each method (columns) hits each community (rows)."""
+    """Fraction of repeats in which each method (columns) hits each community (rows)."""
     numbers = sorted({label for label in labels if label is not None})
     shares = pd.DataFrame(0.0, index=pd.Index(numbers, name="community"), columns=found.methods)
     done = found.selections[found.selections["error"].isna()]
@@ -45,7 +45,7 @@ def hit_shares(found: Comparison, labels: Sequence[int | None]) -> pd.DataFrame:
 
 
 def preferred(shares: pd.DataFrame, method: str, least: float) -> list[int]:
-    """Communities that a method hits in at least so many of the repeats, and more often than any other one does."""
+    """Communities that a method hits in at least this fraction of repeats, and more often than any other method."""
     others = shares.drop(columns=method).max(axis=1)
     return [int(number) for number in shares.index[(shares[method] >= least) & (shares[method] > others)]]
 
@@ -53,7 +53,7 @@ def preferred(shares: pd.DataFrame, method: str, least: float) -> list[int]:
 def enrichment(
     members: Mapping[int, Sequence[str]], background: Sequence[str], sets: Mapping[str, Sequence[str]], least: int = 5
 ) -> pd.DataFrame:
-    """For each community and gene set: overlap, and the hypergeometric p-value with Benjamini and Hochberg's q.
+    """For each community and gene set: the overlap, its hypergeometric p-value, and Benjamini and Hochberg's q.
 
     P(overlap ≥ k) for |community| genes drawn from the background without replacement. Sets with fewer than `least`
     genes in the background are left out. q is over all pairs tested.
@@ -78,6 +78,6 @@ def enrichment(
 
 
 def enriched_share(table: pd.DataFrame, numbers: Sequence[int], level: float = 0.05) -> float:
-    """Share of the communities with at least one set of q below the level; nan without communities."""
+    """Fraction of communities with at least one set of q below the level; nan if there are no communities."""
     hit = set(table.loc[table["q"] < level, "community"])
     return float(np.mean([number in hit for number in numbers])) if len(numbers) else np.nan

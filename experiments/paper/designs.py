@@ -1,4 +1,4 @@
-"""Simulated designs that are hard for greedy selection, and one data set of each with all methods on it.
+"""Simulated designs that are hard for greedy selection: draw one data set and run all methods on it.
 
 Every function returns rows {method: {score: number}}.
 """
@@ -14,15 +14,15 @@ import numpy.typing as npt
 
 from variegate import metrics
 from variegate.baselines import Problem, select
-from variegate.comparison.scores import prediction_scores
 from variegate.datasets import make_blocks, make_spatial_field
 from variegate.estimators import DiverseRegressor
+from variegate.tasks import Regression
 
 from .methods import METHODS, chosen_methods
 
 Array = npt.NDArray[Any]
 Rows = dict[str, dict[str, float]]
-MODE = 0.05  # a local optimum with this share of the best set's probability is a mode
+MODE = 0.05  # a mode is a local optimum with at least this fraction of the best set's probability
 REPLACED = 0.4  # Jaccard distance: a column replaced by its copy is another answer, one more column is not
 DRAWN = 1000
 PAIRS = {"Bernoulli-DPP": ("dpp", "dpp"), "strict": ("bernoulli", "dpp"), "SpikeSlab": ("bernoulli", "bernoulli")}
@@ -36,7 +36,7 @@ def blocks(settings: Any, correlation: float, rng: np.random.Generator) -> Rows:
     )  # fmt: skip
     rows = {}
     for name, S in _chosen(settings, data.X, data.y, settings.true, rng).items():
-        scores = prediction_scores("regression", data.X[:, S], data.y, data.X_test[:, S], data.y_test)
+        scores = Regression().scores(data.X[:, S], data.y, data.X_test[:, S], data.y_test)
         hit = np.isin(data.groups[data.truth], data.groups[S]).mean()
         rows[name] = {"R2": scores["R2"], "blocks": float(hit), "exact": _recall(data.truth, S)}
     return rows
@@ -45,7 +45,7 @@ def blocks(settings: Any, correlation: float, rng: np.random.Generator) -> Rows:
 def decoys(settings: Any, noise: float, rng: np.random.Generator) -> Rows:
     """Pairs of true columns, and for each pair a decoy: their sum with a little noise.
 
-    The decoy explains y better than either column alone, so a greedy method takes it first, and then still lacks both.
+    The decoy explains y better than either column alone, so a greedy method takes it first, and still needs both.
     """
     N, pairs = settings.samples + settings.test, settings.true // 2
     X = rng.standard_normal((N, settings.features))
@@ -56,7 +56,7 @@ def decoys(settings: Any, noise: float, rng: np.random.Generator) -> Rows:
     y = signal + np.sqrt(signal.var() / settings.snr) * rng.standard_normal(N)
     n, rows = settings.samples, {}
     for name, S in _chosen(settings, X[:n], y[:n], len(truth), rng).items():
-        scores = prediction_scores("regression", X[:n][:, S], y[:n], X[n:][:, S], y[n:])
+        scores = Regression().scores(X[:n][:, S], y[:n], X[n:][:, S], y[n:])
         rows[name] = {"R2": scores["R2"], "exact": _recall(truth, S), "decoys": _recall(false, S)}
     return rows
 
@@ -64,7 +64,7 @@ def decoys(settings: Any, noise: float, rng: np.random.Generator) -> Rows:
 def sparse_field(settings: Any, dense: float, rng: np.random.Generator) -> Rows:
     """A field measured densely in one part of the square and at few sites in the rest.
 
-    Overshoot: how far the prediction leaves the true field's range, as a share of that range.
+    Overshoot: how far the prediction leaves the true field's range, as a fraction of that range.
     """
     n_sites = 10 * settings.samples
     data = make_spatial_field(n_sites, settings.grid, n_true=settings.true, n_test=settings.test, rng=rng)
@@ -88,10 +88,10 @@ def sparse_field(settings: Any, dense: float, rng: np.random.Generator) -> Rows:
 
 
 def modes(settings: Any, samples: float, rng: np.random.Generator) -> Rows:
-    """Near-copies of each true column: as many equally good sets as there are ways to choose one of each.
+    """Near-copies of each true column: choosing one of each gives many equally good sets.
 
-    All sets are enumerated. Found: the share of the posterior's modes (local optima under adding or dropping a column)
-    among as many alternatives as there are modes, or among 1,000 sets drawn from q; OMP has one answer.
+    All sets are enumerated. Found: the fraction of the posterior's modes (local optima under adding or dropping a
+    column) among as many alternatives as there are modes, or among 1,000 sets drawn from q; OMP has one answer.
     """
     N, copies, true, others = int(samples), 2, 3, 4
     base = rng.standard_normal((N, true, 1))
@@ -118,7 +118,7 @@ def modes(settings: Any, samples: float, rng: np.random.Generator) -> Rows:
 
 
 def posterior_modes(target: Any) -> list[frozenset[int]]:
-    """Sets that no added or dropped column improves, with at least MODE of the best one's probability."""
+    """Sets that adding or dropping a column does not improve, with at least MODE times the best set's probability."""
     M = target.n_features
     values = {
         frozenset(S): target.log_joint(np.array(S, dtype=np.int64))
@@ -131,10 +131,10 @@ def posterior_modes(target: Any) -> list[frozenset[int]]:
 
 
 def _chosen(settings: Any, X: Array, y: Array, size: int, rng: np.random.Generator) -> dict[str, Array]:
-    """What each method chooses."""
+    """The columns that each method chooses."""
     problem = Problem(X, y, "regression")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # an empty best set is no matter where the size is given
+        warnings.simplefilter("ignore")  # about an empty best set, which does not matter if the size is given
         return {
             name: select(METHODS[name], problem, size, np.random.default_rng(rng.integers(2**63)))
             for name in chosen_methods(settings.methods)

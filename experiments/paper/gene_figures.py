@@ -1,4 +1,4 @@
-"""Figure 2: boxes with marks, and the networks of the genes chosen most often."""
+"""Figure 2: box plots, and networks of the genes chosen most often."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LABELS = {"AUC": "AUC on the test part", "log det": "log det of the full kernel 
 
 
 def boxes_figure(found: Comparison, tables: dict[str, pd.DataFrame]) -> Any:
-    """AUC and diversity side by side; asterisks say that a method differs from ours (rank sum, Holm)."""
+    """AUC and diversity side by side; asterisks mark methods that differ from ours (rank sum, Holm)."""
     figure, axes = new_figure(1, len(tables), size=(1.5 + 4.4 * len(tables), 3.9))
     for ax, (metric, table) in zip(axes, tables.items(), strict=True):
         wide = found.values(metric)
@@ -40,7 +40,7 @@ def boxes_figure(found: Comparison, tables: dict[str, pd.DataFrame]) -> Any:
 
 
 def networks_figure(tops: dict[str, pd.DataFrame], kernel: Any, threshold: float) -> Any:
-    """The genes chosen most often by each method, on a circle, the most frequent on the right and then leftwards.
+    """The genes chosen most often by each method, on a circle that starts with the most frequent on the right.
 
     `tops` have columns position, name, times and similarity; lines join genes more similar than the threshold.
     """
@@ -58,7 +58,7 @@ def networks_figure(tops: dict[str, pd.DataFrame], kernel: Any, threshold: float
 
 
 def _circle(ax: Any, top: pd.DataFrame, kernel: Any, scale: tuple[float, float, int]) -> tuple[Any, int]:
-    """Genes on a circle; the points and the number of lines drawn."""
+    """Draw genes on a circle; return the points and the number of lines."""
     threshold, largest, most = scale
     S = top["position"].to_numpy()
     angles = 2 * np.pi * np.arange(len(S)) / len(S)

@@ -1,6 +1,6 @@
-"""Figure 2: genes that tell tumours of stage I from stage II, diverse by a network of interactions.
+"""Figure 2: genes that distinguish tumours of stage I from stage II, diverse by a network of interactions.
 
-Screening is done inside each training part. Sets are judged by the full kernel; the methods are told its factor.
+Screening is done inside each training part. Sets are judged by the full kernel; the methods use its factor.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Settings:
-    """All that can be chosen; `size` because the best set of free size is empty on these data (weak signal)."""
+    """Settings; `size` is given because the best set of free size is empty on these data (weak signal)."""
 
     repeats: int = 100
     test_size: float = 0.2
@@ -40,10 +40,10 @@ class Settings:
     rank: int = 300
     methods: tuple[str, ...] = tuple(METHODS)
     top: int = 40
-    edge_share: float = 0.1  # of the most similar pairs of all genes: these are drawn as lines
+    edge_share: float = 0.1  # fraction of all pairs of genes, the most similar ones, that are joined by lines
     resolution: float = 20.0  # of the communities
-    least_share: float = 0.2  # of the repeats: a community hit less often is nobody's
-    false_discoveries: float = 0.05  # of enrichment
+    least_share: float = 0.2  # fraction of repeats in which a method must hit a community to prefer it
+    false_discoveries: float = 0.05  # level of q for enrichment
 
 
 QUICK = {"repeats": 2, "methods": (OURS, "FS", "OMP", "Random"), "screen": 300, "rank": 100}
@@ -59,7 +59,7 @@ class Genes(NamedTuple):
 
 
 def run(settings: Settings, data: Any, out: Path, running: Running) -> None:
-    """All methods on the same splits; then tables, figures, communities and their enrichment."""
+    """Run all methods on the same splits; write tables, figures, communities and their enrichment."""
     genes = load(settings, data)
     labels = communities_of(genes, settings)
     found = compare(
@@ -92,13 +92,13 @@ def load(settings: Settings, data: Any) -> Genes:
 
 
 def communities_of(genes: Genes, settings: Settings) -> list[int | None]:
-    """Communities of the genes in the network between them; the outcome plays no part."""
+    """Communities of the genes in their network; the outcome is not used."""
     nodes = genes.network.locate(genes.data.about_features["entrez"].astype(str))
     return find_communities(genes.network.adjacency[nodes][:, nodes], settings.resolution, seed=0)
 
 
 def edge_threshold(genes: Genes, settings: Settings) -> float:
-    """The similarity that so many of all pairs of genes exceed, from a sample of 1,000 genes."""
+    """The similarity exceeded by this fraction of all pairs of genes, from a sample of 1,000 genes."""
     M = len(genes.data.features)
     some = np.random.default_rng(0).choice(M, min(M, 1000), replace=False)
     values = genes.kernel.block(some, some)[np.triu_indices(len(some), k=1)]
@@ -154,7 +154,7 @@ def summary_part(found: Comparison, tables: dict[str, pd.DataFrame]) -> str:
 
 
 def claims(tables: dict[str, pd.DataFrame]) -> list[str]:
-    """What the issue asks for, with the numbers."""
+    """The paper's two claims, with our numbers."""
     auc, det = (tables[metric].set_index("method") for metric in ("AUC", "log det"))
     paper = [name for name in BASELINES if name in det.index]
     if not paper:
@@ -175,7 +175,7 @@ def claims(tables: dict[str, pd.DataFrame]) -> list[str]:
 
 
 def networks_part(tops: dict[str, pd.DataFrame]) -> str:
-    """How alike the genes chosen most often are."""
+    """Similarity of the genes chosen most often."""
     lines = []
     for method, top in tops.items():
         mean = top["similarity"].sum() / (len(top) * max(len(top) - 1, 1))
@@ -187,7 +187,7 @@ def networks_part(tops: dict[str, pd.DataFrame]) -> str:
 def communities_part(
     found: Comparison, genes: Genes, labels: list[int | None], settings: Settings, data: Any, out: Path
 ) -> list[str]:
-    """Communities that ours hits more often than the others, and gene sets in which these are enriched."""
+    """Communities that our method hits more often than others, and the gene sets in which they are enriched."""
     symbols = genes.data.about_features["symbol_current"].fillna(genes.data.about_features["symbol"]).astype(str)
     members: dict[int, list[str]] = {}
     for symbol, label in zip(symbols, labels, strict=True):

@@ -9,9 +9,9 @@ from variegate.baselines.variational import Variational
 
 OURS = "Bernoulli-DPP"
 
-# Algorithm 1, as printed for Bernoulli-DPP, forgets the base measure and so converges to the fit with a DPP prior. The
-# strict one is the best DPP approximation of the spike-and-slab posterior. "variegate" is what our estimators do: the
-# best set of the exact posterior.
+# Algorithm 1, as printed for Bernoulli-DPP, omits the volume of the family and so converges to the fit with a DPP
+# prior. "strict" is the best DPP approximation of the spike-and-slab posterior. "variegate" is the default of our
+# estimators: the best set of the exact posterior.
 METHODS: dict[str, Any] = {
     OURS: Variational("dpp", "dpp"),
     "strict": Variational("bernoulli", "dpp"),
@@ -24,7 +24,7 @@ METHODS: dict[str, Any] = {
     "eNet": "elastic_net",
     "Random": "random",
 }
-BASELINES = ("SpikeSlab", "FS", "OMP", "Lasso", "eNet")  # the paper's, other than chance and our own siblings
+BASELINES = ("SpikeSlab", "FS", "OMP", "Lasso", "eNet")  # of the paper, without random choice and our variants
 
 COLOURS = {
     OURS: "#009E73", "strict": "#56B4E9", "variegate": "#000000", "DPP-Bernoulli": "#0072B2", "SpikeSlab": "#CC79A7",
@@ -34,10 +34,12 @@ MARKERS = dict(zip(METHODS, "osD^vP*Xh<", strict=True))
 
 
 def chosen_methods(names: Iterable[str]) -> dict[str, Any]:
-    """Methods by name; ours must be among them."""
+    """Methods by name; they must include ours."""
     wanted = list(names)
     if strange := [name for name in wanted if name not in METHODS]:
         raise ValueError(f"There is no method {strange[0]!r} in the paper; there are {', '.join(METHODS)}.")
     if OURS not in wanted:
-        raise ValueError(f"methods must have {OURS!r}, with which the others are compared; got {', '.join(wanted)}.")
+        raise ValueError(
+            f"methods must include {OURS!r}, with which the others are compared, got {', '.join(wanted)}."
+        )
     return {name: METHODS[name] for name in wanted}

@@ -1,4 +1,4 @@
-"""What a run leaves in its folder: settings, tables, figures, and a README that shows them."""
+"""The files of a run: settings, tables, figures, and a README that shows them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ MARK = "<!-- results: below this line the run writes, above it people do -->"
 
 
 def start_results(out: Path, settings: Any) -> None:
-    """Make the folder and keep the settings there."""
+    """Create the folder and write the settings there."""
     out.mkdir(parents=True, exist_ok=True)
     write_settings(settings, out / "config.toml")
 
 
 def write_results(out: Path, title: str, parts: list[str]) -> None:
-    """Write README.md: what people wrote above the mark stays, the rest is new."""
+    """Write README.md: the part above the mark, written by people, is kept; the rest is replaced."""
     path = out / "README.md"
     found = path.read_text(encoding="utf-8") if path.exists() else f"# {title}\n"
     preface = found.split(MARK)[0].rstrip()
@@ -46,7 +46,7 @@ def markdown(frame: pd.DataFrame) -> str:
 
 
 def new_figure(*shape: int, size: tuple[float, float], **options: Any) -> tuple[Any, Any]:
-    """A figure with axes; no window, and no backend is changed."""
+    """A figure with axes, without a window or a change of backend."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=size, layout="constrained")
@@ -54,7 +54,7 @@ def new_figure(*shape: int, size: tuple[float, float], **options: Any) -> tuple[
 
 
 def save_figure(figure: Any, out: Path, name: str) -> None:
-    """Write a figure as PNG (150 dots per inch) and SVG; the same figure is the same file."""
+    """Write a figure as PNG (150 dots per inch) and SVG; the same figure gives the same file."""
     import matplotlib as mpl
     from PIL import Image  # comes with matplotlib
 

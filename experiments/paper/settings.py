@@ -1,4 +1,4 @@
-"""Settings of an experiment: usual values in a frozen dataclass, others from a TOML file."""
+"""Settings of an experiment: defaults in a frozen dataclass, others from a TOML file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ S = TypeVar("S")
 
 
 class Running(NamedTuple):
-    """How an experiment is run; only the seed changes a result."""
+    """How an experiment is run; only the seed changes the results."""
 
     n_jobs: int | None
     seed: int
@@ -21,7 +21,7 @@ class Running(NamedTuple):
 
 
 def read_settings(kind: type[S], quick: Mapping[str, Any], config: str | Path | None) -> S:
-    """The usual settings, with those of a file instead, and those of the quick mode above all."""
+    """The default settings, overridden by those of a file, and these by the quick mode."""
     usual: Any = kind()
     given = {} if config is None else _read(Path(config))
     known = {field.name for field in fields(usual)}
@@ -32,7 +32,7 @@ def read_settings(kind: type[S], quick: Mapping[str, Any], config: str | Path | 
 
 
 def write_settings(settings: Any, path: Path) -> None:
-    """Write settings as TOML; numbers, text and lists look there as in JSON."""
+    """Write settings as TOML; numbers, text and lists are written as in JSON."""
     values = asdict(settings)
     path.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in values.items()), encoding="utf-8")
 
@@ -43,15 +43,15 @@ def _read(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise FileNotFoundError(f"There is no file {path} with settings.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is no TOML file with settings: {error}.") from None
+        raise ValueError(f"{path} must be a TOML file with settings: {error}.") from None
 
 
 def _like(usual: Any, value: Any, what: str) -> Any:
-    """The value, if it is of the usual one's kind."""
+    """The value, if it has the type of the default."""
     if isinstance(usual, tuple) and isinstance(value, list) and value:
         return tuple(_like(usual[0], item, what) for item in value)
     if isinstance(usual, float) and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if type(usual) is not type(value):
-        raise ValueError(f"{what} must be of the kind of {usual!r}, got {value!r}.")
+        raise ValueError(f"{what} must have the same type as {usual!r}, got {value!r}.")
     return value

@@ -1,6 +1,6 @@
-"""The supplement's claims: more robust than matching pursuit, and alternatives where there are several answers.
+"""The supplement's claims: more robust than matching pursuit, and alternatives if there are several answers.
 
-The supplement itself is not at hand; the designs are ours, made for what the paper says about it.
+We do not have the supplement; the designs are ours, made to test what the paper says about it.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class Settings:
     grid: int = 8
     blocks: tuple[float, ...] = (0.5, 0.8, 0.9, 0.95, 0.99)  # correlation within a block
     decoys: tuple[float, ...] = (0.1, 0.3, 0.5)  # noise of the decoy
-    field: tuple[float, ...] = (0.5,)  # share of the square that is measured densely
+    field: tuple[float, ...] = (0.5,)  # fraction of the square that is measured densely
     modes: tuple[float, ...] = (15.0, 30.0, 100.0)  # samples
     copy_correlation: float = 0.99  # of two copies with each other
-    posteriors: tuple[str, ...] = tuple(PAIRS)  # whose modes are looked at
+    posteriors: tuple[str, ...] = tuple(PAIRS)  # posteriors whose modes are counted
     methods: tuple[str, ...] = (OURS, "variegate", "SpikeSlab", "FS", "OMP", "Lasso", "eNet")
 
 
@@ -61,7 +61,7 @@ TITLES = {
 
 
 def run(settings: Settings, data: Any, out: Path, running: Running) -> None:
-    """Every design, level and data set; one table for each design, and a figure."""
+    """Run every design, level and data set; write one table per design, and a figure."""
     tasks = [(d, level, i) for d in DESIGNS for level in getattr(settings, d) for i in range(settings.datasets)]
     # more data sets and more levels may be added to a store; all else must be the same
     fixed = {name: value for name, value in asdict(settings).items() if name not in ("datasets", *DESIGNS)}
@@ -83,7 +83,7 @@ def run(settings: Settings, data: Any, out: Path, running: Running) -> None:
 
 
 def run_task(shared: tuple[Settings, int], design: str, level: float, number: int) -> dict[str, Any]:
-    """One data set of a design; what goes wrong is part of the result."""
+    """Run one data set of a design; errors are part of the result."""
     settings, seed = shared
     key = _key(design, level, number)
     rng = np.random.default_rng([seed, zlib.crc32(key.encode())])
@@ -122,7 +122,7 @@ def _about(settings: Settings) -> str:
 
 
 def part(design: str, table: pd.DataFrame, settings: Settings) -> str:
-    """One design's table in words and numbers."""
+    """The table of one design as text."""
     title, level_name = TITLES[design]
     if design == "modes":
         return f"### {title}\n\n{modes_text(table)}"
@@ -142,14 +142,14 @@ def part(design: str, table: pd.DataFrame, settings: Settings) -> str:
 
 
 def against(group: pd.DataFrame, score: str) -> dict[str, float]:
-    """P-values of a difference from ours on the same data sets, corrected by Holm's method."""
+    """p-values of differences from ours on the same data sets, corrected by Holm's method."""
     wide = group.pivot(index="dataset", columns="method", values=score)
     p = {name: metrics.signed_rank(wide[name], wide[OURS]) for name in wide if name != OURS}
     return dict(zip(p, metrics.holm(list(p.values())), strict=True))
 
 
 def modes_text(table: pd.DataFrame) -> str:
-    """Which share of the modes is found."""
+    """The fraction of modes found."""
     rows = []
     for (level, method), own in table.groupby(["level", "method"], sort=False):
         row = {"samples": f"{level:g}", "posterior": method, "modes": f"{own['modes'].mean():.1f}"}
@@ -168,7 +168,7 @@ def modes_text(table: pd.DataFrame) -> str:
 
 
 def mean_text(values: pd.Series) -> str:
-    """Mean ± standard error; a single value alone.
+    """Mean ± standard error, or a single value.
 
     >>> mean_text(pd.Series([1.0, 3.0])), mean_text(pd.Series([0.5]))
     ('2 ± 1', '0.5')

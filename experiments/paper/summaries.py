@@ -1,4 +1,4 @@
-"""From a comparison to the tables that the experiments show."""
+"""Tables of the experiments, from a comparison."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .outputs import write_table
 
 
 def write_repeats(found: Comparison, out: Path, name: str = "repeats", **more: Any) -> None:
-    """One row for each repeat and method: scores, size, seconds."""
+    """One row per repeat and method: scores, size, seconds."""
     wide = found.table.pivot(index=["repeat", "method", "size", "seconds"], columns="metric", values="value")
     wide = wide.reset_index().rename_axis(columns=None)
     order = {name: i for i, name in enumerate(found.methods)}
@@ -24,10 +24,10 @@ def write_repeats(found: Comparison, out: Path, name: str = "repeats", **more: A
 
 
 def corrected_error(values: pd.Series, test_share: float) -> float:
-    """Standard error of a mean over overlapping splits, √((1/n + ρ/(1−ρ)) var), ρ the share of the test part.
+    """Standard error of a mean over overlapping splits, √((1/n + ρ/(1−ρ)) var), ρ the fraction of test rows.
 
-    Splits share most of their rows, so the usual error is too small. Reference: Nadeau & Bengio (2003), Machine
-    Learning 52, 239-281.
+    Splits share most of their rows, so the usual standard error is too small. Reference: Nadeau & Bengio (2003),
+    Machine Learning 52, 239-281.
     """
     return float(np.sqrt((1 / len(values) + test_share / (1 - test_share)) * values.var(ddof=1)))
 
@@ -35,7 +35,8 @@ def corrected_error(values: pd.Series, test_share: float) -> float:
 def against_ours(found: Comparison, metric: str, test_share: float) -> pd.DataFrame:
     """For each method: mean, its difference from ours on the same splits with its corrected error, and p-values.
 
-    p is Wilcoxon's rank-sum test, as in the paper, p paired his signed-rank test; both corrected by Holm's method.
+    "p" is from Wilcoxon's rank-sum test, as in the paper, "p paired" from his signed-rank test; both corrected by
+    Holm's method.
     """
     wide = found.values(metric)
     tests = {test: _p(found, metric, test) for test in ("rank_sum", "signed_rank")}
@@ -54,7 +55,7 @@ def against_ours(found: Comparison, metric: str, test_share: float) -> pd.DataFr
 
 
 def _quantile(values: pd.Series, q: float) -> float:
-    """Quantile by order, so that infinite values count and no two of them are averaged."""
+    """Quantile without interpolation, so that infinite values count and are never averaged."""
     return float(np.quantile(values.dropna(), q, method="lower"))
 
 
@@ -70,7 +71,7 @@ def _p(found: Comparison, metric: str, test: str) -> dict[str, float]:
 
 
 def p_text(p: float) -> str:
-    """A p-value to read.
+    """A p-value as text.
 
     >>> p_text(0.034), p_text(1e-12), p_text(float("nan"))
     ('0.034', '1e-12', '')
@@ -81,5 +82,5 @@ def p_text(p: float) -> str:
 
 
 def marks(p: float) -> str:
-    """Asterisks of a p-value."""
+    """Asterisks for a p-value."""
     return next((mark for level, mark in ((0.001, "***"), (0.01, "**"), (0.05, "*")) if p < level), "")

@@ -1,6 +1,6 @@
-"""Figure 3: where to put basis functions so that they predict July temperature and lie far apart.
+"""Figure 3: where to put basis functions so that they predict July temperature and are far apart.
 
-Candidates are Gaussian bumps around the points of a grid, in three widths. Φ = X: bumps that overlap are alike.
+Features are Gaussian bumps around the points of a grid, in three widths. Φ = X: bumps that overlap are alike.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from .temperature_figures import curves_figure, maps_figure
 
 Array = npt.NDArray[Any]
 EARTH_KM = 6371.0
-# how the heights of chosen bumps are found: freely, as in the comparison, or with the normal law that the paper's
-# model of the field gives them, its variance by maximal evidence
+# How the heights of chosen bumps are fitted: without a prior, as in the comparison, or with the normal prior of the
+# paper's model, its variance by maximum evidence.
 FITS = {"MSE": LinearRegression, "MSE, normal heights": BayesianRidge}
 
 
 @dataclass(frozen=True)
 class Settings:
-    """All that can be chosen. The paper gives neither its grid nor its widths; these were set before any fit."""
+    """Settings. The paper gives neither its grid nor its widths; these were chosen before any fit."""
 
     repeats: int = 20
     train_sizes: tuple[int, ...] = (100, 200, 300, 400)
@@ -42,7 +42,7 @@ class Settings:
     methods: tuple[str, ...] = tuple(METHODS)
     map_train_size: int = 300
     pixel_km: float = 20.0
-    coast_km: float = 100.0  # the map ends so far from the nearest of all stations
+    coast_km: float = 100.0  # the map ends this far from the nearest station
 
 
 QUICK = {
@@ -51,7 +51,7 @@ QUICK = {
 
 
 class Field(NamedTuple):
-    """Measurements y (N,) at sites (N, 2), and the candidates' centres (M, 2) and widths (M,); all in kilometres."""
+    """Measurements y (N,) at sites (N, 2), and centres (M, 2) and widths (M,) of the bumps; all in kilometres."""
 
     sites: Array
     y: Array
@@ -60,12 +60,12 @@ class Field(NamedTuple):
     everywhere: Array  # sites of all stations, for the outline
 
     def bumps(self, places: Array, S: Array | slice = slice(None)) -> Array:
-        """Features of some places (n, M), or of some of the candidates."""
+        """Values at some places (n, M) of all bumps, or of some of them."""
         return gaussian_bumps(places, self.centres[S], self.widths[S])
 
 
 def run(settings: Settings, data: Any, out: Path, running: Running) -> None:
-    """All methods at each number of measurements; curves, and maps of one repeat."""
+    """Run all methods at each number of measurements; draw curves, and maps of one repeat."""
     field = load(settings, data)
     X, N = field.bumps(field.sites), len(field.y)
     found: dict[int, Comparison] = {}
@@ -101,7 +101,7 @@ def load(settings: Settings, data: Any) -> Field:
 
 
 def albers(lonlat: Array) -> Array:
-    """Kilometres (n, 2) on Albers' equal-area cone for the 48 states, from degrees of longitude and latitude.
+    """Convert degrees of longitude and latitude to kilometres (n, 2) in Albers' projection of the 48 states.
 
     >>> albers(np.array([[-96.0, 37.5], [-96.0, 38.5]])).round(0) + 0.0
     array([[  0.,   0.],
@@ -117,9 +117,9 @@ def albers(lonlat: Array) -> Array:
 
 
 def grid_points(places: Array, spacing: float) -> Array:
-    """Points of a square grid no further than half a spacing from some place, shape (n, 2).
+    """Points of a square grid at most half a spacing away from some place, shape (n, 2).
 
-    Bumps out at sea would be seen by their flanks only, and could take any height.
+    Only the flanks of bumps at sea would be measured, and their height would be arbitrary.
     """
     axes = [np.arange(low, high + spacing, spacing) for low, high in zip(places.min(0), places.max(0), strict=True)]
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
@@ -128,16 +128,16 @@ def grid_points(places: Array, spacing: float) -> Array:
 
 
 def measured(X: Array, y: Array) -> Array:
-    """Candidates that at least three of the measured stations see at more than half their height.
+    """Bumps that have more than half their height at three of the measured stations or more.
 
-    The columns are standardised: a bump that one station sees from afar looks like that station alone, and its height
-    is then anybody's guess. The first run, without this, had errors of thousands of degrees, with all methods.
+    Columns are standardised: a bump that only one distant station measures looks like that station alone, and its
+    height is arbitrary. The first run, without this rule, had errors of thousands of degrees for all methods.
     """
     return np.flatnonzero((X > 0.5).sum(axis=0) >= 3)
 
 
 class Raster(NamedTuple):
-    """Pixels of a map: their axes, and which of them (rows, columns) are land."""
+    """Pixels of a map: their axes, and which (rows, columns) are land."""
 
     x: Array
     y: Array
@@ -156,7 +156,7 @@ class Raster(NamedTuple):
 
 
 def land(field: Field, settings: Settings) -> Raster:
-    """The country as far as its stations go: they are dense enough to draw its outline."""
+    """The map of the country, whose stations are dense enough to draw its outline."""
     margin = settings.coast_km + 2 * settings.pixel_km  # so that the outline closes
     low, high = field.everywhere.min(0) - margin, field.everywhere.max(0) + margin
     x, y = (np.arange(a, b, settings.pixel_km) for a, b in zip(low, high, strict=True))
@@ -165,13 +165,13 @@ def land(field: Field, settings: Settings) -> Raster:
 
 
 def predict(field: Field, train: Array, S: Array, places: Array, fit: str = "MSE") -> Array:
-    """Temperature at places (n, 2) by the chosen bumps, their heights found by one of FITS."""
+    """Temperature at places (n, 2) from the chosen bumps, their heights fitted by one of FITS."""
     model = FITS[fit]().fit(field.bumps(field.sites[train], S), field.y[train])
     return np.asarray(model.predict(field.bumps(places, S)))
 
 
 def with_normal_heights(field: Field, found: Comparison) -> Comparison:
-    """The comparison with a further metric: the error when heights have a normal law."""
+    """The comparison with one more metric: the error if heights have a normal prior."""
     metric = "MSE, normal heights"
     new = found.table[found.table["metric"] == "MSE"].assign(metric=metric)
     chosen = found.selections.set_index(["repeat", "method"])["positions"]
@@ -184,7 +184,7 @@ def with_normal_heights(field: Field, found: Comparison) -> Comparison:
 
 
 def maps(field: Field, found: Comparison, raster: Raster) -> dict[str, tuple[Array, Array, Array]]:
-    """Of the first repeat, for ours and OMP: the picture, the chosen candidates, the rows measured."""
+    """The first repeat for our method and OMP: the picture, the chosen bumps, the measured rows."""
     train = found.splits[0][0]
     chosen = found.selections[(found.selections["repeat"] == 0) & found.selections["method"].isin([OURS, "OMP"])]
     return {
@@ -195,7 +195,7 @@ def maps(field: Field, found: Comparison, raster: Raster) -> dict[str, tuple[Arr
 
 
 def overshoot(field: Field, found: Comparison, raster: Raster) -> pd.DataFrame:
-    """By how many degrees the map of each repeat and method leaves the range of all measurements, either way."""
+    """How many degrees the map of each repeat and method leaves the range of all measurements, in either direction."""
     rows = []
     for row in found.selections[found.selections["error"].isna()].itertuples():
         train, S = found.splits[row.repeat][0], np.array(row.positions)
@@ -255,7 +255,7 @@ def _size(found: Comparison) -> float:
 
 
 def claims(table: pd.DataFrame) -> str:
-    """What the issue asks for, with the numbers: ratios over all numbers of measurements, and how often."""
+    """The paper's claims, with our numbers: ratios over all numbers of measurements, and how often they hold."""
     lines = []
     for metric in (*FITS, "distance"):
         wide = table[table["metric"] == metric].pivot(index="measurements", columns="method", values="mean")
@@ -272,7 +272,7 @@ def claims(table: pd.DataFrame) -> str:
 
 
 def overshoot_part(shots: pd.DataFrame, n: int) -> str:
-    """By how much the maps leave the range of the data."""
+    """How much the maps leave the range of the data."""
     rows = []
     for method, own in shots.groupby("method", sort=False):
         row = {"method": method}

@@ -41,9 +41,9 @@ def curves_figure(table: pd.DataFrame) -> Any:
 
 
 def maps_figure(field: Any, pictures: dict[str, tuple[Array, Array, Array]], raster: Any) -> Any:
-    """Predicted temperature, with the chosen grid points as circles and the stations measured as dots.
+    """Predicted temperature, with the chosen grid points as circles and the measured stations as dots.
 
-    Where the prediction leaves the range of all measurements the map turns red (above) or blue (below).
+    Predictions outside the range of all measurements are red (above) or blue (below).
     """
     from matplotlib import colormaps
 

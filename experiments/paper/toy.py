@@ -1,4 +1,4 @@
-"""Figure 1: six items, of which three grow collinear."""
+"""Figure 1: six items, three of which become collinear."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COLOURS = ("#009E73", "#E69F00", "#56B4E9", "#CC79A7")  # Okabe and Ito's: disti
 
 @dataclass(frozen=True)
 class Settings:
-    """Sets drawn for each condition number; how many of these, from 1 to the largest; λ₁."""
+    """Number of sets per condition number, number and range of condition numbers, λ₁."""
 
     draws: int = 4000
     conditions: int = 13

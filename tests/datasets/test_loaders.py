@@ -1,4 +1,4 @@
-"""The real files: sizes, counts and known values. Skipped, loudly, where the folder is absent."""
+"""The real files: sizes, counts and known values. Skipped, with a message, if the folder is absent."""
 
 import time
 
@@ -48,12 +48,12 @@ def test_tcga_choices(data_home):
     assert (paper.about_samples["gender"] == "female").all()
     everyone = datasets.load_tcga_brca(("I", "II", "III", "IV", "X"), mixed=True, data_home=data_home)
     assert len(everyone.y) == 767
-    with pytest.raises(ValueError, match="stages among"):
+    with pytest.raises(ValueError, match="stages must be among"):
         datasets.load_tcga_brca(["2"], data_home=data_home)
 
 
 def test_every_file_is_read_by_a_loader(data_home, monkeypatch):
-    """What lies in the folder and what the loaders open are the same files."""
+    """The loaders open every file in the folder."""
     opened, locate = set(), datasets.home.locate
 
     def noted(name, folder=None):
@@ -81,7 +81,7 @@ def test_biogrid(data_home):
 
 @pytest.mark.parametrize(("mixed", "samples"), [(False, 486), (True, 556)])
 def test_the_papers_genes_in_under_fifteen_seconds(data_home, mixed, samples):
-    start = time.process_time()  # a busy machine is no fault of ours
+    start = time.process_time()  # CPU time, since the machine may be busy
     data = datasets.load_tcga_brca(mixed=mixed, in_biogrid=True, data_home=data_home)
     network = datasets.load_biogrid(data_home=data_home)
     genes = screen(data.X, data.y, n=2000, test="likelihood_ratio")
@@ -112,7 +112,7 @@ def test_gene_sets(data_home):
     assert (len(reactome), sum(map(len, reactome.values()))) == (2694, 132_481)
     assert (len(hallmark), sum(map(len, hallmark.values()))) == (50, 7324)
     genes = [*hallmark["HALLMARK_DNA_REPAIR"], "nobody"]
-    with pytest.warns(SimilarityWarning, match="of 151 items have no annotation"):
+    with pytest.warns(SimilarityWarning, match="of 151 features have no annotation"):
         phi = from_annotations(reactome, genes, rank=100)
     assert np.abs(phi[-1] @ phi[:-1].T).max() < 0.5
     np.testing.assert_allclose(np.linalg.norm(phi, axis=1), 1)
@@ -134,7 +134,7 @@ def test_july_stations(data_home):
 def test_finemapping_truth(data_home):
     assert datasets.load_finemapping(data_home=data_home).truth.tolist() == [402, 652, 772]
     assert datasets.load_finemapping(1, data_home=data_home).truth.tolist() == [473, 613, 794]
-    with pytest.raises(ValueError, match="trait 0 or 1"):
+    with pytest.raises(ValueError, match="trait must be 0 or 1"):
         datasets.load_finemapping(2, data_home=data_home)
 
 
@@ -150,5 +150,16 @@ def test_details_of_the_classics(data_home):
     assert "age*sex" in expanded.features
     assert "communityname" in datasets.load_communities_crime(data_home=data_home).about_samples
     assert datasets.load_colon(data_home=data_home).about_features["probe"].iloc[0] == "Hsa.3004"
-    with pytest.raises(ValueError, match="fat, water or protein"):
+    with pytest.raises(ValueError, match='"fat", "water" or "protein"'):
         datasets.load_tecator("sugar", data_home=data_home)
+
+
+def test_survival_of_all_stages(data_home):
+    data = datasets.load_tcga_survival(data_home=data_home)
+    assert data.X.shape == (len(data.y), 6000)
+    assert len(data.samples) == len(data.about_samples) == len(data.y)
+    assert (data.y["time"] > 0).all()
+    dead = data.about_samples["vital_status"].str.lower() == "dead"
+    assert (data.y["event"] == dead.to_numpy()).all()
+    days = data.about_samples["days_to_death"].to_numpy()[data.y["event"]]
+    assert (data.y["time"][data.y["event"]] == days).all()

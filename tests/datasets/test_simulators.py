@@ -1,4 +1,4 @@
-"""Simulators: the promised law, and determinism."""
+"""Simulators: the promised distribution, and determinism."""
 
 import numpy as np
 import pytest
@@ -57,8 +57,8 @@ def test_classification_follows_a_logistic_regression():
         assert data.y[inside].mean() == pytest.approx(expected, abs=0.03)
 
 
-def test_the_designs_benchmark_is_as_hard_as_it_says():
-    """An oracle that knows the true columns reaches about R² 0.74, as in the design's table."""
+def test_the_benchmark_in_the_readme_is_as_hard_as_it_says():
+    """An oracle that knows the true columns reaches about R² 0.74, as in the table."""
     data = make_blocks(n_test=5000, rng=5)
     Z = np.column_stack([np.ones(500), data.X[:, data.truth]])
     beta = np.linalg.lstsq(Z, data.y, rcond=None)[0]

@@ -46,7 +46,7 @@ def test_conditions_are_renormalising(q):
 
 def test_no_size_is_q_itself_and_impossible_sizes_are_refused(q):
     assert of_size(q, None) is q
-    with pytest.raises(ValueError, match="The size must be between 0 and 6"):
+    with pytest.raises(ValueError, match="size must be between 0 and 6"):
         FixedSize(q, 7)
-    with pytest.raises(ValueError, match="Sets have 2 items, 3 were asked for"):
+    with pytest.raises(ValueError, match="size must be 2, the size of all sets here, got 3"):
         FixedSize(q, 2).map(3)

@@ -43,7 +43,7 @@ def test_how_often_it_is_the_true_map(record_property):
     assert min(free, fixed) >= 57
 
 
-def test_exchange_mends_what_greedy_gets_wrong():
+def test_exchanges_correct_a_greedy_mistake():
     # greedy takes the middle direction first and is then stuck with it
     phi = np.array([[1.0, 0.0], [0.0, 1.0], [np.sqrt(0.5), np.sqrt(0.5)]])
     q = LowRankDPP(phi, [3.0, 3.0, 3.1])
@@ -63,7 +63,7 @@ def groups_of_near_copies(noise):
 @pytest.mark.parametrize("theta", [0.0, 60.0])
 @pytest.mark.parametrize("noise", [1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12])
 def test_exchange_ends_among_near_copies(noise, theta):
-    # gains are rounded there: the search used to go back and forth between two sets for ever
+    # gains are rounded there: the search used to alternate between two sets for ever
     q = LowRankDPP(groups_of_near_copies(noise), np.full(15, theta))
     for size in (None, 2, 3, 4, 5):
         try:
@@ -90,7 +90,7 @@ def test_copies_inside_the_span_are_checked_together(monkeypatch, theta):
     q = LowRankDPP(np.ones((5000, 2)), np.full(5000, theta))
     assert len(q.map()) == 1
     assert len([rows for rows in products if rows > 1]) <= 2  # in growth, and in the exchange after it
-    with pytest.raises(ValueError, match="at most 1, got 2"):
+    with pytest.raises(ValueError, match="at most 1, the rank of phi, got 2"):
         q.map(2)
     assert len([rows for rows in products if rows > 1]) <= 4
     assert sum(products) <= 4 * 5000

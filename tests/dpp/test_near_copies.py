@@ -28,7 +28,7 @@ def near_copies(apart, seed=0):
 
 
 def enumerated(phi, theta):
-    """The law in which rows 0 and 1 never occur together if they are nearer than the tolerance, and the distance."""
+    """The distribution, with rows 0 and 1 never together if closer than the tolerance, and their distance."""
     oracle = enumerate_dpp(phi, theta)
     x, y = ([Fraction(v) for v in row] for row in phi[:2].tolist())
     gram = [[sum(a * b for a, b in zip(u, v, strict=True)) for v in (x, y)] for u in (x, y)]
@@ -66,7 +66,7 @@ def test_every_method_agrees_about_near_copies(apart, kind):
 @pytest.mark.parametrize("include", [[0], [1], [0, 2], [2, 3], [4], [3]])
 @pytest.mark.parametrize("kind", QUALITIES)
 @pytest.mark.parametrize("apart", DISTANCES)
-def test_conditioning_changes_no_verdict(apart, kind, include):
+def test_conditioning_does_not_change_which_rows_are_dependent(apart, kind, include):
     phi, theta = near_copies(apart), np.array(QUALITIES[kind])
     q, (oracle, distance) = LowRankDPP(phi, theta), enumerated(phi, theta)
     prob, _ = oracle.where(oracle.gamma[:, include].all(axis=1))
@@ -86,7 +86,7 @@ def test_conditioning_changes_no_verdict(apart, kind, include):
 
 
 def test_near_copies_blur_the_directions_they_span():
-    # e is known to five digits from x and y = x + 10⁻¹¹e; v = x + e sticks out by 10⁻⁵, and yet is dependent
+    # e is known to five digits from x and y = x + 10⁻¹¹e; v = x + e has a residual of 10⁻⁵, yet counts as dependent
     x, e = np.array([3.0, 1, 2, 5]), np.array([1.0, 2, -1, 4])
     phi = np.array([x, x + 1e-11 * e, x + e, [1, 0, 0, 0]])
     phi[2] = x + (phi[1] - x) * 2.0**36  # exact: differences of neighbours and powers of two are

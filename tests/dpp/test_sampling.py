@@ -1,4 +1,4 @@
-"""Samplers against the enumerated law, and proof that these tests reject wrong samplers."""
+"""Samplers against enumerated probabilities; the same tests must reject wrong samplers."""
 
 import numpy as np
 import pytest
@@ -125,7 +125,7 @@ def test_the_global_random_state_is_left_alone(dpp):
 
 
 def test_the_last_digit_of_the_data_changes_no_draw():
-    """Several certain items: eigh may rotate their eigenvectors as it likes, the draws must not follow."""
+    """Several certain items: eigh may rotate their eigenvectors, which must not change the draws."""
     for seed in range(20):
         rng = np.random.default_rng(seed)
         phi, theta = rng.normal(size=(12, 12)), np.append(rng.uniform(40, 60, 4), rng.normal(-2, 1, 8))

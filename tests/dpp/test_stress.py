@@ -27,8 +27,9 @@ def check_against(phi, theta):
         assert q.log_normalizer_fixed_size(k) == pytest.approx(logsumexp(log_weights[at_k]), rel=1e-9, abs=1e-8)
         found = q.map(k)
         weight = {tuple(S): w for S, w in zip(map(np.ndarray.tolist, oracle.sets), log_weights, strict=True)}
-        swaps = [sorted({*found, i} - {j}) for j in found.tolist() for i in set(range(len(theta))) - {*found.tolist()}]
-        assert weight[tuple(found.tolist())] >= max((weight[tuple(S)] for S in swaps), default=-np.inf) - 1e-6
+        outside = set(range(len(theta))) - {*found.tolist()}
+        exchanged = [sorted({*found, i} - {j}) for j in found.tolist() for i in outside]
+        assert weight[tuple(found.tolist())] >= max((weight[tuple(S)] for S in exchanged), default=-np.inf) - 1e-6
     assert g_test(q.sample(2000, 0), oracle) > 1e-4
     return q, oracle
 
@@ -53,8 +54,8 @@ def test_rows_of_different_magnitudes(seed):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_duplicates_of_items_that_the_data_demand(seed):
-    # rounding of the size of e^200·10⁻¹⁶ must not make two copies of one item look independent
+def test_duplicates_of_items_with_large_theta(seed):
+    # rounding errors of e^200·10⁻¹⁶ must not make two copies of one item look independent
     rng = np.random.default_rng(seed)
     phi = rng.normal(size=(7, 5))
     phi[1] = phi[2] = phi[0]
@@ -158,7 +159,7 @@ class TestNothingToChooseFrom:
         assert not q.inclusion_prob_fixed_size(0).any()
         with pytest.raises(ValueError, match="size must be between 0 and 0"):
             q.sample_fixed_size(1, 1, 0)
-        with pytest.raises(ValueError, match="strictly between 0 and 0"):
+        with pytest.raises(ValueError, match="above 0 and below 0"):
             q.rescaled(expected_size=1)
 
     def test_no_sets(self):
@@ -180,24 +181,24 @@ BAD = [
     (lambda: LowRankDPP(np.eye(2), [0, 0]).log_prob([0.5]), "integer positions"),
     (lambda: LowRankDPP(np.eye(2), [0, 0]).log_prob([True]), "2 entries"),
     (lambda: LowRankDPP(np.eye(2), [0, 0]).log_prob(1), "one-dimensional"),
-    (lambda: LowRankDPP(np.eye(2), [0, 0]).sample(-1, 0), "must not be negative"),
+    (lambda: LowRankDPP(np.eye(2), [0, 0]).sample(-1, 0), "must be at least 0"),
     (lambda: LowRankDPP(np.eye(2), [0, 0]).sample(1.5, 0), "whole number"),
     (lambda: LowRankDPP(np.eye(2), [0, 0]).sample_fixed_size(3, 1, 0), "between 0 and 2"),
     (lambda: LowRankDPP(np.eye(2), [0, 0]).sample_fixed_size(1.5, 1, 0), "whole number"),
     (lambda: LowRankDPP(np.ones((3, 3)), np.zeros(3)).sample_fixed_size(3, 1, 0), "between 0 and 1 .the rank of phi"),
     (lambda: LowRankDPP(np.ones((3, 3)), np.zeros(3)).sample_fixed_size(2, 1, 0), "rank"),
-    (lambda: LowRankDPP(np.ones((3, 3)), np.zeros(3)).map(2), "at most 1, got 2"),
+    (lambda: LowRankDPP(np.ones((3, 3)), np.zeros(3)).map(2), "at most 1, the rank of phi, got 2"),
     (lambda: LowRankDPP(np.ones((3, 3)), np.zeros(3)).inclusion_prob_fixed_size(2), "rank"),
-    (lambda: LowRankDPP(np.ones((3, 3)), np.zeros(3)).rescaled(1), "the rank of phi is 1"),
-    (lambda: LowRankDPP(np.eye(2), [0, 0]).rescaled(np.nan), "strictly between"),
-    (lambda: IndependentSets([0, 0]).rescaled(2), "strictly between 0 and 2"),
-    (lambda: LowRankDPP(np.eye(2), [0, 0]).condition([0], [0]), "both included and excluded"),
-    (lambda: LowRankDPP(np.ones((2, 2)), [0, 0]).condition([0, 1]), "never occur together"),
+    (lambda: LowRankDPP(np.ones((3, 3)), np.zeros(3)).rescaled(1), "below 1, the rank of phi"),
+    (lambda: LowRankDPP(np.eye(2), [0, 0]).rescaled(np.nan), "above 0 and below 2"),
+    (lambda: IndependentSets([0, 0]).rescaled(2), "above 0 and below 2"),
+    (lambda: LowRankDPP(np.eye(2), [0, 0]).condition([0], [0]), "must be disjoint, got 0 in both"),
+    (lambda: LowRankDPP(np.ones((2, 2)), [0, 0]).condition([0, 1]), "linearly independent"),
     (lambda: LowRankDPP(np.eye(2), [0, 0]).covariance_matvec([1, 2, 3]), "one entry per item"),
     (lambda: LowRankDPP(np.eye(2) * 1j, [0, 0]), "phi must be real"),
     (lambda: LowRankDPP(sparse.eye_array(2), [0, 0]), "toarray"),
-    (lambda: LowRankDPP(np.eye(2), [0, 0]).marginal_kernel([[0, 1]]), "rows must be one-dimensional"),
-    (lambda: IndependentSets([0, 0]).marginal_kernel([0], [[0, 1]]), "cols must be one-dimensional"),
+    (lambda: LowRankDPP(np.eye(2), [0, 0]).marginal_kernel([[0, 1]]), "rows must be a one-dimensional"),
+    (lambda: IndependentSets([0, 0]).marginal_kernel([0], [[0, 1]]), "cols must be a one-dimensional"),
     (lambda: LowRankDPP(np.eye(2), [0, 0]).marginal_kernel([5]), "positions from 0 to 1"),
 ]
 

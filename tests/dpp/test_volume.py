@@ -1,4 +1,4 @@
-"""The volume of a set and what every item would change in it, against determinants."""
+"""The volume of a set and its gains, against determinants."""
 
 import numpy as np
 import pytest

@@ -27,7 +27,7 @@ def textbook_cholesky(K, pivots):
     return F
 
 
-def test_two_thousand_items_within_the_stated_tolerance():
+def test_two_thousand_features_within_the_stated_tolerance():
     points = np.random.default_rng(0).random((2000, 2))
     K = dense_rbf(points, 0.3)
     factor = pivoted_cholesky(RadialKernel(points, (0.3,)), 1000, 0.01, np.random.default_rng(1))
@@ -52,7 +52,7 @@ def test_near_the_best_possible_rank():
 
 
 def test_pivots_follow_the_residual():
-    """Law of the second pivot, block and one-at-a-time, by a G-test against enumeration."""
+    """Distribution of the second pivot, in blocks and one at a time, by a G-test against enumeration."""
     K = np.array([[1.0, 0.8, 0.0], [0.8, 1.0, 0.3], [0.0, 0.3, 1.0]])
     expected = np.zeros((3, 3))
     for i in range(3):

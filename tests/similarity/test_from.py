@@ -54,15 +54,15 @@ def test_copies_keep_names_and_error(build):
 
 
 def test_names_must_fit():
-    with pytest.raises(ValueError, match="3 rows of Φ, got 2 names"):
+    with pytest.raises(ValueError, match="3 entries, one per row of Φ, got 2"):
         SimilarityFeatures(np.eye(3), names=["a", "b"])
 
 
 @pytest.mark.parametrize("features", ["abc", 5, None])
 def test_a_word_or_number_is_no_list_of_features(features):
-    with pytest.raises(ValueError, match="expected features="):
+    with pytest.raises(ValueError, match="features must be"):
         similarity.from_annotations({"one": ["a"]}, features)
-    with pytest.raises(ValueError, match="expected features="):
+    with pytest.raises(ValueError, match="features must be"):
         similarity.from_network(RING, features)
 
 
@@ -75,7 +75,7 @@ def test_entries_are_within_three_times_the_error_on_average():
     assert np.abs(phi @ phi.T - K).max() < 0.05
 
 
-def test_the_tolerance_that_cannot_be_met_is_told():
+def test_a_tolerance_that_cannot_be_reached_gives_a_warning():
     points = np.arange(1200.0)
     with pytest.warns(SimilarityWarning, match="1000 similarity features leave a trace error of 16"):
         phi = similarity.from_coordinates(points, 0.01)
@@ -146,7 +146,7 @@ def test_columns_sparse_and_weighted(kind):
 
 def test_columns_bad_weights():
     for weights in ([1.0], [-1.0, 1, 1], [0, 0, 0], [np.nan, 1, 1]):
-        with pytest.raises(ValueError, match="3 non-negative numbers"):
+        with pytest.raises(ValueError, match="3 finite non-negative numbers"):
             similarity.from_columns(np.eye(3), sample_weight=weights)
 
 
@@ -249,7 +249,7 @@ def test_coordinates_do_not_depend_on_units(scale):
 
 def test_bad_widths():
     for wrong in ([1.0], "wide", {"a": 1}, np.zeros(40), [[1.0]] * 40):
-        with pytest.raises(ValueError, match="expected 40 positive widths"):
+        with pytest.raises(ValueError, match="widths must be 40 positive numbers"):
             similarity.from_coordinates(POINTS, widths=wrong)
 
 
@@ -276,7 +276,7 @@ def test_kernels_as_matrix_sparse_matrix_frame_and_function():
         np.testing.assert_allclose(phi @ phi.T, K / 3, atol=1e-10)
 
 
-def test_the_number_of_items_may_be_a_numpy_number():
+def test_the_number_of_features_may_be_a_numpy_number():
     phi = similarity.from_kernel(lambda rows, cols: np.equal.outer(rows, cols) * 1.0, features=np.int64(4))
     np.testing.assert_array_equal(phi @ phi.T, np.eye(4))
 
@@ -285,15 +285,13 @@ def test_missing_entries_anywhere_are_named():
     K = np.exp(-squareform(pdist(POINTS)))
     K[3, 17] = K[17, 3] = np.nan
     for kernel in (sparse.csr_array(K), lambda rows, cols: K[np.ix_(rows, cols)]):
-        with pytest.raises(
-            ValueError, match=r"without missing or infinite values, got nan for items (3 and 17|17 and 3)"
-        ):
+        with pytest.raises(ValueError, match=r"the kernel must be finite, got nan for features (3 and 17|17 and 3)"):
             similarity.from_kernel(kernel, features=40, rank=40, tol=0.0)
     with pytest.raises(ValueError, match="row 3, column 17"):
         similarity.from_kernel(K)
 
 
-def test_an_item_without_variance_has_a_zero_row():
+def test_a_feature_without_variance_has_a_zero_row():
     assert not similarity.from_kernel(np.zeros((2, 2))).any()
     phi = similarity.from_kernel(np.diag([1.0, 0.0, 2.0]), tol=0.0)
     np.testing.assert_allclose(np.asarray(phi @ phi.T), np.diag([1.0, 0.0, 1.0]))
@@ -308,15 +306,15 @@ def test_an_item_without_variance_has_a_zero_row():
         (np.array([[-1.0]]), {}, "diagonal"),
         (np.array([[1.0, 3.0], [3.0, 1.0]]), {}, "semidefinite"),
         (np.eye(2), {"features": ["a"]}, "2 names"),
-        (np.eye(2), {"features": np.int64(3)}, "2 names for the kernel's items, got 3"),
-        (np.eye(2), {"features": "ab"}, "features="),
-        (np.eye(2), {"features": True}, "features="),
+        (np.eye(2), {"features": np.int64(3)}, "2 names, one per row of the kernel, got 3"),
+        (np.eye(2), {"features": "ab"}, "features must be"),
+        (np.eye(2), {"features": True}, "features must be"),
         (np.eye(2) * 1j, {}, "complex"),
         (sparse.csr_array(np.eye(2) * 1j), {}, "complex"),
         (lambda rows, cols: np.eye(2) * 1j, {"features": 2}, "real numbers, got complex"),
         (lambda rows, cols: [["a", "b"], ["c", "d"]], {"features": 2}, "real numbers, got <U1"),
         (np.eye(2), {"rank": 0}, "rank"),
-        (lambda rows, cols: np.eye(2), {}, "features="),
+        (lambda rows, cols: np.eye(2), {}, "features must be"),
         (lambda rows, cols: np.eye(7), {"features": 300, "rank": 3}, "shape|match"),
     ],
 )

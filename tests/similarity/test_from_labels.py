@@ -28,7 +28,7 @@ def test_groups_are_exact_when_there_is_room():
     np.testing.assert_allclose(phi @ phi.T, dense_groups(LABELS, 0.7), atol=1e-12)
 
 
-def test_many_items_keep_the_similarity_within_groups_exact():
+def test_many_features_keep_the_similarity_within_groups_exact():
     labels = [i // 10 for i in range(2500)]
     phi = np.asarray(similarity.from_groups(labels, within=0.9))
     K = dense_groups(labels, 0.9)
@@ -55,11 +55,11 @@ def test_groups_have_at_most_the_rank(rank, within):
 
 @pytest.mark.parametrize("labels", ["abc", None, 5, np.array([["a", "b"]]), [["a"], ["b", "c"]]])
 def test_what_is_no_list_of_labels(labels):
-    with pytest.raises(ValueError, match="list of labels"):
+    with pytest.raises(ValueError, match="labels must be a list"):
         similarity.from_groups(labels)
 
 
-def test_items_without_a_label_are_alone():
+def test_features_without_a_label_are_alone():
     phi = similarity.from_groups(["a", None, float("nan"), pd.NA, "a"])
     K = np.asarray(phi @ phi.T).round(12)
     np.testing.assert_array_equal(K, dense_groups(["a", 1, 2, 3, "a"], 0.9).round(12))
@@ -76,7 +76,7 @@ def test_within_is_a_similarity(within):
 
 def test_annotations_are_cosines():
     table = (np.random.default_rng(7).random((30, 12)) < 0.3).astype(float)
-    table[:, 0] = 1  # so that no item is without a term
+    table[:, 0] = 1  # so that every feature has a term
     for weights, W in {"equal": table, "idf": table * np.log(30 / table.sum(0))}.items():
         norms = np.linalg.norm(W, axis=1)
         with warnings.catch_warnings():
@@ -97,37 +97,37 @@ def test_annotations_do_not_depend_on_units(scale):
     np.testing.assert_allclose(phi @ phi.T, unit @ unit.T, atol=1e-12)
 
 
-def test_items_without_terms_are_strangers():
+def test_features_without_terms_are_similar_to_none():
     sets = {"one": ["a", "b"], "two": ["b", "c"]}
-    with pytest.warns(SimilarityWarning, match=r"1 of 4 items have no annotation \(e.g. z\)"):
+    with pytest.warns(SimilarityWarning, match=r"1 of 4 features have no annotation \(e.g. z\)"):
         phi = similarity.from_annotations(sets, ["a", "z", "b", "c"])
     np.testing.assert_allclose((phi @ phi.T)[1], [0, 1, 0, 0], atol=1e-12)
     assert phi.names == ("a", "z", "b", "c")
 
 
-def test_annotated_items_are_found_as_in_a_network():
-    """Numbers as text, any case where that is unambiguous, features named twice, items listed twice."""
+def test_annotated_features_are_found_as_in_a_network():
+    """Numbers as text, any case if unambiguous, features named twice, names listed twice."""
     sets = {"one": [7, "Tp53", "x", "X", 7], "two": iter(["8", "mdm2"])}
-    with pytest.warns(SimilarityWarning, match=r"1 of 6 items have no annotation \(e.g. nobody\)"):
+    with pytest.warns(SimilarityWarning, match=r"1 of 6 features have no annotation \(e.g. nobody\)"):
         phi = similarity.from_annotations(sets, ["7", 8, "TP53", "X", "7", "nobody"], weights="equal")
     expected = np.zeros((6, 6))
     expected[np.ix_([0, 2, 3, 4], [0, 2, 3, 4])] = 1
     expected[[1, 5], [1, 5]] = 1
     np.testing.assert_allclose(phi @ phi.T, expected, atol=1e-12)
-    with pytest.warns(SimilarityWarning, match=r"1 of 2 items have no annotation \(e.g. GENE\)"):
+    with pytest.warns(SimilarityWarning, match=r"1 of 2 features have no annotation \(e.g. GENE\)"):
         similarity.from_annotations({"one": ["gene", "Gene", "a"]}, ["GENE", "a"], weights="equal")
 
 
 @pytest.mark.parametrize(
     ("table", "features", "message"),
     [
-        ({"one": ["a"]}, None, "features="),
-        ({"one": "abc"}, ["a", "b"], "list of items for the term 'one', got 'abc'"),
-        ({"one": None}, ["a", "b"], "list of items for the term 'one', got None"),
-        ({"one": ["a"]}, ["x", "y"], "no item"),
+        ({"one": ["a"]}, None, "features must be given"),
+        ({"one": "abc"}, ["a", "b"], "the term 'one' must have a list of names, got 'abc'"),
+        ({"one": None}, ["a", "b"], "the term 'one' must have a list of names, got None"),
+        ({"one": ["a"]}, ["x", "y"], "same kind of names"),
         (np.array([[-1.0]]), None, "non-negative"),
         (np.array([["x"]]), None, "numbers"),
-        (np.eye(3), ["a"], "one row per feature"),
+        (np.eye(3), ["a"], "1 rows, one per feature, got 3"),
     ],
 )
 def test_bad_annotations(table, features, message):

@@ -30,7 +30,7 @@ def breadth_first(graph, start):
 
 
 def all_steps(graph, sources):
-    """Steps (nodes, sources), inf where there is no way."""
+    """Steps (nodes, sources), inf if there is no path."""
     found = [breadth_first(graph, source) for source in sources]
     return np.array([[steps.get(node, np.inf) for steps in found] for node in graph.nodes])
 
@@ -89,19 +89,19 @@ def test_hubs_by_number_by_degree_and_by_name():
     assert names(choose_hubs(SMALL, ["x", "beta"])) == ["x", "b"]
     assert names(choose_hubs(SMALL, iter(["x"]))) == ["x"]
     for wrong in ({"hubs": 0}, {"hubs": ["nobody"]}, {"hubs": []}, {"hubs": 1, "min_degree": 9}):
-        with pytest.raises(ValueError, match="expected"):
+        with pytest.raises(ValueError, match="must be"):
             choose_hubs(SMALL, **wrong)
 
 
 @pytest.mark.parametrize("wrong", ["12", "b", True, 2.0, None, np.float64(3)])
 def test_hubs_that_are_no_number_and_no_list(wrong):
-    with pytest.raises(ValueError, match="hubs to be a whole number, or a list of names"):
+    with pytest.raises(ValueError, match="hubs must be a whole number or a list of names"):
         similarity.from_network(SMALL, ["a", "b"], hubs=wrong)
 
 
 @pytest.mark.parametrize("wrong", ["100", True, [3], float("nan")])
 def test_degrees_that_are_no_number(wrong):
-    with pytest.raises(ValueError, match="expected"):
+    with pytest.raises(ValueError, match="must be"):
         similarity.from_network(SMALL, ["a", "b"], min_degree=wrong)
 
 
@@ -112,7 +112,7 @@ def test_features_are_found_by_name_alias_and_case():
     assert both.locate(["Gene"]).tolist() == [-1]  # could mean either
 
 
-def test_few_strangers_are_orthogonal_to_everything():
+def test_few_unknown_features_are_orthogonal_to_everything():
     graph = nx.barabasi_albert_graph(60, 2, seed=3)
     features = [*range(20), "p", *range(20, 60), "q"]
     with pytest.warns(SimilarityWarning, match=r"2 of 62 features are not in the network \(e.g. p\)"):
@@ -122,7 +122,7 @@ def test_few_strangers_are_orthogonal_to_everything():
     np.testing.assert_allclose(K[[20, 61]], np.eye(62)[[20, 61]], atol=1e-12)
 
 
-def test_many_strangers_are_similar_to_none_as_far_as_the_rank_allows():
+def test_many_unknown_features_are_similar_to_none_as_far_as_the_rank_allows():
     graph = nx.barabasi_albert_graph(60, 2, seed=3)
     with pytest.warns(SimilarityWarning, match="500 of 560"):
         phi = similarity.from_network(graph, range(560), hubs=40, rank=40)
@@ -131,8 +131,8 @@ def test_many_strangers_are_similar_to_none_as_far_as_the_rank_allows():
     np.testing.assert_allclose(np.linalg.norm(phi, axis=1), 1)
 
 
-def test_strangers_do_not_depend_on_how_simple_the_network_is():
-    """Three known nodes need three columns; two strangers still get their own, 200 still get the rank."""
+def test_unknown_features_do_not_depend_on_how_simple_the_network_is():
+    """Three known nodes need three columns; two unknown features still get one each, 200 still get the rank."""
     with pytest.warns(SimilarityWarning, match="2 of 5"):
         phi = similarity.from_network(SMALL, ["a", "p", "d", "q", "x"], hubs=3, rank=50)
     np.testing.assert_allclose((phi @ phi.T)[[1, 3]], np.eye(5)[[1, 3]], atol=1e-12)
@@ -145,7 +145,7 @@ def test_strangers_do_not_depend_on_how_simple_the_network_is():
 def test_no_feature_in_the_network_is_an_error_that_shows_both_kinds_of_names():
     with pytest.raises(ValueError, match="first feature is 'TP53', a node is called 'C'"):
         similarity.from_network(SMALL, ["TP53", "EGFR"])
-    with pytest.raises(TypeError, match="expected a network"):
+    with pytest.raises(TypeError, match="the network must be"):
         similarity.from_network(42, ["a"])
 
 

@@ -1,4 +1,4 @@
-"""Simulators with known truth, and loaders for real data beside the project."""
+"""Simulators with known true features, and loaders for real data."""
 
 from .blocks import make_blocks
 from .classic import (
@@ -12,7 +12,7 @@ from .classic import (
 )
 from .dataset import Dataset
 from .finemapping import load_finemapping
-from .genes import load_biogrid, load_gene_sets, load_tcga_brca
+from .genes import load_biogrid, load_gene_sets, load_tcga_brca, load_tcga_survival
 from .network_genes import make_network_genes
 from .simulation import Simulation
 from .spatial import make_spatial_field
@@ -35,6 +35,7 @@ __all__ = [
     "load_leukemia",
     "load_prostate",
     "load_tcga_brca",
+    "load_tcga_survival",
     "load_tecator",
     "make_blocks",
     "make_network_genes",

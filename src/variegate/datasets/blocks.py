@@ -1,4 +1,4 @@
-"""Blocks of correlated columns: the benchmark of DESIGN section 6."""
+"""Blocks of correlated columns: the benchmark in the README."""
 
 from __future__ import annotations
 
@@ -21,12 +21,11 @@ def make_blocks(
     n_test: int = 0,
     rng: np.random.Generator | int | None = None,
 ) -> Simulation:
-    """Simulate columns in blocks: correlation r within, none between; at most one true column in a block.
+    """Simulate columns in blocks: correlation r within, none between; at most one true column per block.
 
-    x_nm = √r b_{n,block(m)} + √(1−r) e_nm with standard normal b and e; y = X coef + noise, coefficients of
-    random sign and of a size uniform on 1 ± `spread`, and signal-to-noise ratio var(X coef) / var(noise) = `snr`, so
-    that the best R² is snr / (1 + snr). For "classification" the noise is logistic and y says whether the sum is
-    positive.
+    x_nm = √r b_{n,block(m)} + √(1−r) e_nm with standard normal b and e; y = X coef + noise. Coefficients have random
+    signs and absolute values uniform on 1 ± `spread`; the signal-to-noise ratio var(X coef) / var(noise) is `snr`, so
+    the best R² is snr / (1 + snr). For "classification" the noise is logistic and y is 1 if the sum is positive.
 
     >>> data = make_blocks(20, 40, block_size=10, n_true=3)
     >>> data.X.shape, len(data.truth), data.groups[:12].tolist()
@@ -36,13 +35,13 @@ def make_blocks(
     groups = np.arange(n_features) // block_size
     if not 1 <= n_true <= groups[-1] + 1 or not 0 <= correlation <= 1 or not 0 <= spread <= 1:
         raise ValueError(
-            f"expected n_true from 1 to the number of blocks ({groups[-1] + 1}), a correlation and a spread from 0 "
-            f"to 1, got {n_true}, {correlation} and {spread}"
+            f"n_true must be from 1 to {groups[-1] + 1}, the number of blocks, correlation and spread from 0 to 1, "
+            f"got {n_true}, {correlation} and {spread}"
         )
     rng = generator(rng)
     truth = _one_per_block(groups, n_true, rng)
     coef = random_coefficients(n_features, truth, rng, spread)
-    noise = np.sqrt(np.square(coef).sum() / snr)  # true columns are independent and of unit variance
+    noise = np.sqrt(np.square(coef).sum() / snr)  # true columns are independent with unit variance
     X = draw_blocks(n_samples + n_test, groups, correlation, rng)
     y = draw_outcome(X[:, truth] @ coef[truth], noise, task, rng)
     return Simulation(
@@ -58,7 +57,7 @@ def make_blocks(
 
 
 def draw_blocks(n: int, groups: Array, correlation: float, rng: np.random.Generator) -> Array:
-    """Draw n rows of unit-variance columns, correlated within groups and not between, shape (n, M)."""
+    """Draw n rows of unit-variance columns, correlated within groups but not between, shape (n, M)."""
     shared = rng.standard_normal((n, int(groups.max()) + 1))[:, groups]
     X: Array = np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * rng.standard_normal((n, len(groups)))
     return X

@@ -48,7 +48,7 @@ def load_tecator(outcome: str = "fat", *, data_home: Folder = None) -> Dataset:
     frame = _small("tecator", data_home)
     contents = ["fat", "water", "protein"]
     if outcome not in contents:
-        raise ValueError(f"expected outcome fat, water or protein, got {outcome!r}")
+        raise ValueError(f'outcome must be "fat", "water" or "protein", got {outcome!r}')
     data = _dataset(frame, outcome, beside=contents)
     about = frame[contents].assign(train=(np.arange(len(frame)) < 129).astype(int))
     return replace(data, about_features=_wavelengths(data.features), about_samples=about)
@@ -74,8 +74,8 @@ def load_prostate(*, data_home: Folder = None) -> Dataset:
 def load_diabetes(*, expand: bool = False, data_home: Folder = None) -> Dataset:
     """Load diabetes progression: 442 × 10, unscaled.  Efron et al. 2004.
 
-    With `expand`, the usual harder version: also the squares (but of sex, which has two values) and products
-    of the standardised columns, 442 × 64.
+    With `expand`, the usual harder version: also the squares (except that of sex, which has two values) and
+    products of the standardised columns, 442 × 64.
 
     >>> load_diabetes().X.shape  # needs the data, see `VARIEGATE_DATA`  # doctest: +SKIP
     """
@@ -99,9 +99,9 @@ def load_diabetes(*, expand: bool = False, data_home: Folder = None) -> Dataset:
 def load_communities_crime(*, data_home: Folder = None) -> Dataset:
     """Load violent crime in 1,994 U.S. communities: 100 features, none missing.  Redmond & Baveja 2002.
 
-    The 22 police columns (1,675 blanks each) are left out, the one blank of `OtherPerCap` is filled with the
-    median, and the five identifying columns are in `about_samples`. Its features include race: it is a
-    benchmark for methods, not a basis for conclusions about people.
+    The 22 police columns (1,675 blanks each) are left out, the one blank in `OtherPerCap` is filled with the
+    median, and the five identifying columns are in `about_samples`. The features include race: this is a
+    benchmark of methods, not a basis for conclusions about people.
 
     >>> load_communities_crime().X.shape  # needs the data, see `VARIEGATE_DATA`  # doctest: +SKIP
     """

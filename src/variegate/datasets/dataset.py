@@ -1,4 +1,4 @@
-"""What every loader returns."""
+"""The result of every loader."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Dataset:
     y : (N,) outcome, numbers or words
     features, samples : M and N names
     about_features, about_samples : data frames
-        What else is known, in the same order (or without columns).
-    truth : indices of the true features where they are known, else None
+        Annotations, in the same order (possibly without columns).
+    truth : indices of the true features if known, else None
 
     Examples
     --------
@@ -43,5 +43,5 @@ class Dataset:
 
 
 def read_frame(path: Any) -> pd.DataFrame:
-    """Read a CSV file without guessing what is missing: blank cells are, words such as NA are not."""
+    """Read a CSV file in which blank cells are missing, but words such as NA are not."""
     return pd.read_csv(io.BytesIO(read_text(path).encode()), keep_default_na=False, na_values=[""])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from ..data import Network, UnreadableInput, network_from_edges, read_biogrid, read_gene_sets
 from ..data.network import unambiguous
+from ..types import SURVIVAL
 from .dataset import Dataset, read_frame
 from .home import data_home as home
 from .home import locate
@@ -27,9 +29,9 @@ def load_tcga_brca(
 
     Parameters
     ----------
-    stages : which of "I", "II", "III", "IV", "X" to keep; ("I", "II") gives the paper's comparison
-    mixed : True keeps the patients whose normal and tumour tissue were averaged by the source (556 instead
-        of 486 in stages I and II); better without
+    stages : which of "I", "II", "III", "IV", "X" to keep; ("I", "II") is the paper's comparison
+    mixed : True keeps the patients whose normal and tumour tissue were averaged by the source (556 patients
+        instead of 486 in stages I and II); not recommended
     in_biogrid : True keeps the 4,945 of 6,000 genes that are in BioGRID
     data_home : folder with `tcga_brca_rnaseq/`; None: the environment variable VARIEGATE_DATA
 
@@ -43,7 +45,7 @@ def load_tcga_brca(
     clinical = read_frame(locate("tcga_brca_rnaseq/clinical.csv.gz", data_home)).set_index("patient").loc[patients]
     unknown = set(stages) - set(clinical["stage_group"].dropna())
     if unknown or not stages:
-        raise ValueError(f"expected stages among I, II, III, IV and X, got {sorted(stages)}")
+        raise ValueError(f"stages must be among I, II, III, IV and X, got {sorted(stages)}")
     rows = clinical["stage_group"].isin(list(stages)).to_numpy()
     if not mixed:
         rows &= (clinical["possible_mixed_aliquots"] == 0).to_numpy()
@@ -59,17 +61,39 @@ def load_tcga_brca(
     )
 
 
+def load_tcga_survival(
+    *, mixed: bool = False, in_biogrid: bool = False, data_home: str | Path | None = None
+) -> Dataset:
+    """Load TCGA breast cancer expression and overall survival in days, patients of all stages.
+
+    `y` has the fields event (death), time (days until death or last follow-up), entry and stratum, as
+    `DiverseSurvival` takes it; patients without a time are left out. Other arguments are those of `load_tcga_brca`.
+
+    >>> found = load_tcga_survival()  # needs the data, see `VARIEGATE_DATA`  # doctest: +SKIP
+    """
+    stages = ("I", "II", "III", "IV", "X")
+    found = load_tcga_brca(stages, mixed=mixed, in_biogrid=in_biogrid, data_home=data_home)
+    clinical = found.about_samples
+    died = (clinical["vital_status"].str.lower() == "dead").to_numpy()
+    days = clinical["days_to_death"].where(died, clinical["days_to_last_followup"]).to_numpy(np.float64)
+    rows = np.flatnonzero(days > 0)
+    y = np.zeros(len(rows), dtype=SURVIVAL)
+    y["event"], y["time"], y["entry"] = died[rows], days[rows], -np.inf
+    samples = tuple(found.samples[i] for i in rows)
+    return replace(found, X=found.X[rows], y=y, samples=samples, about_samples=clinical.iloc[rows])
+
+
 def load_biogrid(*, strict: bool = False, data_home: str | Path | None = None) -> Network:
     """Load the human gene interactions of BioGRID.
 
-    Nodes are Entrez ids, symbols are aliases. Join by Entrez id: symbols change.
+    Nodes are Entrez ids, symbols are aliases. Match genes by Entrez id, since symbols change.
 
     Parameters
     ----------
-    strict : True keeps the 144,373 of 167,686 interactions that a second, physical-only copy has too
-    data_home : folder with `biogrid_human/`; None: the environment variable VARIEGATE_DATA. If it has an
-        official download (BIOGRID-….tab2.txt or .tab3.txt, possibly gzipped) and no `edges.csv.gz`, that
-        is read, physical interactions only
+    strict : True keeps the 144,373 of 167,686 interactions that are also in a second, physical-only copy
+    data_home : folder with `biogrid_human/`; None: the environment variable VARIEGATE_DATA. If there is an
+        official download (BIOGRID-….tab2.txt or .tab3.txt, possibly gzipped) and no `edges.csv.gz`, the
+        physical interactions of the download are read
 
     >>> found = load_biogrid()  # needs the data, see `VARIEGATE_DATA`  # doctest: +SKIP
     """
@@ -82,7 +106,7 @@ def load_biogrid(*, strict: bool = False, data_home: str | Path | None = None) -
     if strict:
         edges = edges[edges["in_v3_4_126"] == 1]
     ids = genes["entrez"].astype(str)
-    # a symbol that BioGRID uses now wins over the same word as another gene's later symbol
+    # if BioGRID's symbol of one gene is the current symbol of another, BioGRID's wins
     aliases = unambiguous(zip(genes["symbol_current"].fillna(""), ids, strict=True))
     aliases |= unambiguous(zip(genes["symbol_biogrid"], ids, strict=True))
     a, b = (edges[end].astype(str).to_numpy(object) for end in ("entrez_a", "entrez_b"))
@@ -95,5 +119,7 @@ def load_gene_sets(name: str = "reactome", *, data_home: str | Path | None = Non
     >>> found = load_gene_sets()  # needs the data, see `VARIEGATE_DATA`  # doctest: +SKIP
     """
     if name not in _GENE_SETS:
-        raise UnreadableInput(f"expected one of {', '.join(_GENE_SETS)}, got {name!r}; for a file use read_gene_sets")
+        raise UnreadableInput(
+            f"name must be one of {', '.join(_GENE_SETS)}, got {name!r}; for a file use read_gene_sets"
+        )
     return read_gene_sets(locate(f"gene_sets/{_GENE_SETS[name]}", data_home))

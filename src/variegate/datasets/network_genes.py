@@ -21,12 +21,12 @@ def make_network_genes(
     snr: float = 3.0,
     rng: np.random.Generator | int | None = None,
 ) -> Simulation:
-    """Simulate expression and a network whose modules are the genes' functions.
+    """Simulate gene expression and a network whose modules are gene functions.
 
-    The network grows by preferential attachment: each gene joins three others, nine times in ten of its own
-    module, so that there are hubs and communities. Expression correlates within modules only as much as
-    `correlation` says; with a low value the network knows more about who does the same than the data do.
-    One gene in each of `n_true` modules matters: a diverse set over the network finds them.
+    The network grows by preferential attachment: each gene is linked to three others, nine times in ten of its own
+    module, so there are hubs and communities. Expression within a module has correlation `correlation`; if it is
+    low, the network says more than the data about which genes have the same function. One gene in each of `n_true`
+    modules matters.
 
     >>> data = make_network_genes(20, 100, n_modules=5, n_true=2)
     >>> data.X.shape, data.graph.names[:3], sorted(set(data.y.tolist()))
@@ -35,7 +35,7 @@ def make_network_genes(
     check_task(task, snr)
     if not 1 <= n_true <= n_modules or n_genes < 4 * n_modules:
         raise ValueError(
-            f"expected n_true from 1 to n_modules and at least 4 genes per module, got {n_true} true, "
+            f"n_true must be from 1 to n_modules, and n_genes at least 4 per module, got {n_true} true genes, "
             f"{n_modules} modules and {n_genes} genes"
         )
     rng = generator(rng)
@@ -51,7 +51,7 @@ def make_network_genes(
 
 
 def _grow(names: tuple[str, ...], groups: Array, rng: np.random.Generator) -> Network:
-    """Attach each gene to three earlier ones, drawn in proportion to how often those were chosen before."""
+    """Link each gene to three earlier ones, drawn in proportion to how often they were drawn before."""
     n_modules = int(groups.max()) + 1
     urns: list[list[int]] = [[] for _ in range(n_modules)]
     everyone: list[int] = []

@@ -1,4 +1,4 @@
-"""What every simulator returns, and outcomes with a known share of signal."""
+"""The result of every simulator, and outcomes with a known signal-to-noise ratio."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Simulation:
-    """Data whose truth is known.
+    """Data with known true features.
 
     Attributes
     ----------
@@ -24,10 +24,10 @@ class Simulation:
     coef : (M,) their coefficients, 0 elsewhere
     groups : (M,) block or module of each feature
     features : M names
-    X_test, y_test : more of the same
-    graph : the features' network, if there is one
+    X_test, y_test : more data from the same model
+    graph : the network of the features, if there is one
         Its node names are `features`.
-    sites, centres, widths : where the samples are, and where and how wide the features, if those are places
+    sites, centres, widths : locations of the samples; centres and widths of the features, if those are bumps
 
     Examples
     --------
@@ -52,7 +52,7 @@ class Simulation:
 
 
 def random_coefficients(M: int, truth: Array, rng: np.random.Generator, spread: float = 0.0) -> Array:
-    """Return ±(1 ± spread), uniformly, at the true features and 0 elsewhere, shape (M,)."""
+    """Return ±u, u uniform on 1 ± spread, for true features and 0 for the others, shape (M,)."""
     coef = np.zeros(M)
     coef[truth] = rng.choice([-1.0, 1.0], size=len(truth))
     if spread:
@@ -61,10 +61,10 @@ def random_coefficients(M: int, truth: Array, rng: np.random.Generator, spread: 
 
 
 def draw_outcome(signal: Array, scale: float, task: str, rng: np.random.Generator) -> Array:
-    """Return signal plus noise of standard deviation `scale`; for "classification" whether it is positive.
+    """Return signal plus noise of standard deviation `scale`; for "classification" 1 if that is positive, else 0.
 
-    Noise is normal for "regression" and logistic for "classification", where y then follows a logistic
-    regression with the linear predictor signal · (π/√3) / scale.
+    Noise is normal for "regression" and logistic for "classification", where y follows a logistic regression
+    with linear predictor signal · (π/√3) / scale.
     """
     if task == "regression":
         return signal + scale * rng.standard_normal(len(signal))
@@ -73,8 +73,8 @@ def draw_outcome(signal: Array, scale: float, task: str, rng: np.random.Generato
 
 
 def check_task(task: str, snr: float) -> None:
-    """Refuse an unknown task or a signal-to-noise ratio that is not positive."""
+    """Raise if the task is unknown or the signal-to-noise ratio not positive."""
     if task not in ("regression", "classification"):
-        raise ValueError(f'expected task "regression" or "classification", got {task!r}')
+        raise ValueError(f'task must be "regression" or "classification", got {task!r}')
     if not snr > 0:
-        raise ValueError(f"expected a positive signal-to-noise ratio, got {snr}")
+        raise ValueError(f"snr, the signal-to-noise ratio, must be positive, got {snr}")

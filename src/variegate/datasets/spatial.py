@@ -1,4 +1,4 @@
-"""A smooth field over the unit square, made of a few bumps on several scales."""
+"""A smooth field on the unit square, made of a few bumps on several scales."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def make_spatial_field(
 ) -> Simulation:
     """Simulate measurements of a field; features are Gaussian bumps on a grid, in each of the widths.
 
-    y = X coef + noise, X = `gaussian_bumps(sites, centres, widths)`, normal coefficients for `n_true` bumps.
-    `groups` numbers the widths. Similarity: `similarity.from_coordinates(data.centres, widths=data.widths)`.
+    y = X coef + noise, X = `gaussian_bumps(sites, centres, widths)`, with normal coefficients for `n_true` bumps.
+    `groups` is the number of the width. Similarity: `similarity.from_coordinates(data.centres, widths=data.widths)`.
     Paper: section 5.2 (process convolution).
 
     >>> data = make_spatial_field(50, grid=5, n_true=3)
@@ -34,14 +34,12 @@ def make_spatial_field(
     check_task("regression", snr)
     M = grid * grid * len(widths)
     if not 1 <= n_true <= M:
-        raise ValueError(f"expected n_true from 1 to the number of bumps ({M}), got {n_true}")
+        raise ValueError(f"n_true must be from 1 to {M}, the number of bumps, got {n_true}")
     rng = generator(rng)
     ticks = (np.arange(grid) + 0.5) / grid
     places = np.column_stack([np.repeat(ticks, grid), np.tile(ticks, grid)])
-    centres, width = (
-        np.tile(places, (len(widths), 1)),
-        np.repeat(np.asarray(widths, dtype=float), grid * grid),
-    )
+    centres = np.tile(places, (len(widths), 1))
+    width = np.repeat(np.asarray(widths, dtype=float), grid * grid)
     groups = np.repeat(np.arange(len(widths)), grid * grid)
     sites = rng.random((n_sites + n_test, 2))
     X = gaussian_bumps(sites, centres, width)

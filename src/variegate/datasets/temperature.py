@@ -1,4 +1,4 @@
-"""July temperature of the United States: the paper's second experiment."""
+"""July temperatures in the United States: the paper's second experiment."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .home import locate
 def load_july_temperature(*, sample: bool = False, data_home: str | Path | None = None) -> Dataset:
     """Load mean July temperatures (°C, 1981-2010) of 7,185 U.S. weather stations.  Paper: section 5.2.
 
-    X holds the places, longitude and latitude in degrees; features for a regression are bumps at places of
-    your choice, see `gaussian_bumps`.
+    X holds longitude and latitude in degrees. Features for a regression are bumps at centres of your choice,
+    see `gaussian_bumps`.
 
     Parameters
     ----------
-    sample : True keeps 476 stations, the paper's number (not its very list, which could not be found)
+    sample : True keeps 476 stations, as many as in the paper (not the same ones: its list could not be found)
     data_home : folder with `us_july_temperature/`; None: the environment variable VARIEGATE_DATA
 
     >>> load_july_temperature(sample=True).X.shape  # needs the data, see `VARIEGATE_DATA`  # doctest: +SKIP

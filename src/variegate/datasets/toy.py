@@ -1,4 +1,4 @@
-"""The paper's toy: six items of which three are alike."""
+"""The paper's toy example: six items, three of them alike."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ..similarity import SimilarityFeatures
 class Toy:
     """The L-ensemble of the paper's figure 1.
 
-    L : (6, 6) kernel; phi, theta : the same as unit similarity features (6, 5) and log-qualities (6,), so
-    that L = D ΦΦᵀ D with D = diag(e^{θ/2}); blocks : (6,) 0 for the three similar items, then 1, 2, 3
+    L : (6, 6) kernel; phi, theta : the same as similarity features (6, 5) with unit rows and log-qualities (6,),
+    L = D ΦΦᵀ D with D = diag(e^{θ/2}); blocks : (6,) 0 for the three similar items, then 1, 2, 3
 
     >>> make_toy().phi.shape
     (6, 5)
@@ -28,17 +28,17 @@ class Toy:
 
     @property
     def expected_counts(self) -> npt.NDArray[np.float64]:
-        """The mean number of items drawn from each block, tr[L_b (I + L_b)⁻¹], shape (4,)."""
+        """Mean number of items drawn from each block, tr[L_b (I + L_b)⁻¹], shape (4,)."""
         K = self.L @ np.linalg.inv(np.eye(6) + self.L)
         return np.bincount(self.blocks, weights=np.diagonal(K)).astype(np.float64)
 
 
 def make_toy(condition_number: float = 10.0, largest: float = 1.0) -> Toy:
-    """Return six items: a block of three with rank two and eigenvalues λ₁ ≥ λ₂, and three items on their own.
+    """Return six items: a block of three with rank two and eigenvalues λ₁ ≥ λ₂, and three separate items.
 
     L = [λ₁ u₁u₁ᵀ + λ₂ u₂u₂ᵀ] ⊕ λ₁ I₃, with λ₁ = `largest`, λ₂ = λ₁ / condition_number, and u₁ ∝ (1, 1, 1),
     u₂ ∝ (1, 0, −1). The three become collinear as λ₁/λ₂ → ∞, and the mean number drawn from their block,
-    λ₁/(1+λ₁) + λ₂/(1+λ₂), goes to that of a single item.  Paper: figure 1 (which does not give its λ₁).
+    λ₁/(1+λ₁) + λ₂/(1+λ₂), tends to that of a single item.  Paper: figure 1 (which does not give its λ₁).
 
     >>> make_toy(1.0).expected_counts
     array([1. , 0.5, 0.5, 0.5])
@@ -46,7 +46,9 @@ def make_toy(condition_number: float = 10.0, largest: float = 1.0) -> Toy:
     array([0.5, 0.5, 0.5, 0.5])
     """
     if not (condition_number >= 1 and largest > 0):
-        raise ValueError(f"expected condition_number ≥ 1 and largest > 0, got {condition_number} and {largest}")
+        raise ValueError(
+            f"condition_number must be at least 1 and largest above 0, got {condition_number} and {largest}"
+        )
     B = np.zeros((6, 5))
     B[:3, 0] = np.sqrt(largest / 3)
     B[[0, 2], 1] = np.sqrt(largest / condition_number / 2) * np.array([1.0, -1.0])

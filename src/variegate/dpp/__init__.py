@@ -6,7 +6,7 @@ from .independent import IndependentSets
 from .low_rank import LowRankDPP
 from .matching import with_inclusion_prob
 
-# for the type checker: they meet the Protocols
+# checked by mypy: these classes satisfy the Protocols
 _MEMBERS: tuple[type[SetDistribution], ...] = (IndependentSets, LowRankDPP)
 _LAWS: tuple[type[SetLaw], ...] = (*_MEMBERS, FixedSize)
 

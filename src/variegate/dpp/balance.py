@@ -1,14 +1,14 @@
-"""A factor of the likelihood kernel that floating point can hold.
+"""A factor of the likelihood kernel that fits in doubles.
 
-The rows of B = diag(e^{θ/2})Φ may differ by a hundred orders of magnitude: a feature that the data
-demand has a log-odds of hundreds. BᵀB then rounds everything but the largest rows away, and
-duplicates of a large row, which span nothing new, appear as noise of the size of e^θ·10⁻¹⁶. Here the
-directions that large rows span are peeled off first, level by level, and each gets a scale of its own:
+The rows of B = diag(e^{θ/2})Φ may differ by a hundred orders of magnitude: a feature strongly supported by the
+data has log-odds of several hundred. BᵀB then keeps only the largest rows, and copies of a large row, which add
+nothing to the span, appear as noise of order e^θ·10⁻¹⁶. So the directions spanned by large rows are peeled off
+first, level by level, each with its own scale:
 
     L = BBᵀ = W diag(e^{log_scale}) Wᵀ,   entries of W moderate,
     Z = det(I + L) = det(G) ∏ e^{log_scale},   G = diag(e^{-log_scale}) + WᵀW,   K = W G⁻¹ Wᵀ.
 
-Without large rows W is B, log_scale is 0, and W is never stored: its rows come from Φ in blocks.
+Without large rows W is B, log_scale is 0, and W is never stored: its rows are computed from Φ in blocks.
 """
 
 from dataclasses import dataclass
@@ -22,10 +22,10 @@ from ..sets import row_blocks
 from ..types import FloatArray, IntArray
 from .span import ROUNDING, Rows, propagate
 
-# Rows with L_ii above this are peeled: below, BᵀB + I loses at most three digits, and one more for every tenfold
-# number of such rows that are all alike.
+# Rows with L_ii above this are peeled. Below, BᵀB + I loses at most three digits, plus one for each factor of ten in
+# the number of such rows that are alike.
 MODERATE = np.log(1e3)
-# Rows peeled in one round differ in size by at most this factor.
+# Ratio of the smallest to the largest row peeled in one round.
 LEVEL = 1e-2
 # e^{θ/2} is a normal double for |θ| below this.
 LARGEST_EXPONENT = 1400.0
@@ -41,14 +41,14 @@ class Rotation(NamedTuple):
     def apply(self, rows: FloatArray) -> None:
         """Rotate the rows (n, d) in place. O(ndh) for h reflectors."""
         for block in row_blocks(*rows.shape):
-            # transposed, so that C-ordered rows are columns in LAPACK's order
+            # transposed: C-ordered rows are LAPACK's columns
             part = rows[block, self.start :].T
             lwork = 64 * max(1, part.shape[1])
             rows[block, self.start :] = linalg.lapack.dormqr("L", "T", self.reflectors, self.tau, part, lwork)[0].T
 
 
 class Peeled(NamedTuple):
-    """What `peel` found: the rotations onto the directions, their scales (h,), and the large rows of W (n, d)."""
+    """Result of `peel`: rotations onto the peeled directions, their scales (h,), and the large rows of W (n, d)."""
 
     rotations: list[Rotation]
     log_scale: FloatArray
@@ -56,11 +56,11 @@ class Peeled(NamedTuple):
 
 
 def peel(units: FloatArray, log_diagonal: FloatArray, tolerance: FloatArray) -> Peeled:
-    """Peel off the directions that rows e^{log_diagonal/2}·unit span above the moderate level; overwrites `units`.
+    """Peel off the directions spanned by rows e^{log_diagonal/2}·unit above the moderate level; overwrites `units`.
 
-    A round takes the largest remaining rows that are independent, rotates them onto the next coordinates, and gives
-    these the size of the rows as their scale. Directions are those of rows, not averages: once a row is peeled nothing
-    but rounding is left of it, and rows that depend on it stay dependent. O(rows·d·min(rows, d)) a round.
+    Each round takes the largest remaining independent rows, rotates them onto the next coordinates, and uses the size
+    of the rows as the scale of these. Directions are those of rows, not averages: a peeled row leaves only rounding
+    errors behind, and rows that depend on it stay dependent. O(rows·d·min(rows, d)) per round.
     """
     rotations: list[Rotation] = []
     scales: list[float] = []
@@ -76,10 +76,10 @@ def peel(units: FloatArray, log_diagonal: FloatArray, tolerance: FloatArray) -> 
             break
         weight = np.exp(np.where(inside, -np.inf, log_diagonal - top) / 2)
         pivots = largest_independent(rest, weight * length, weight)
-        # once more without the weights, and only as far as rows stick out of the span of those before
+        # again without the weights, up to the first row inside the span of the earlier ones
         reflectors, tau, _, _ = linalg.lapack.dgeqrf(rest[pivots].T)
         blur, h = propagate(np.triu(reflectors[: len(pivots)]), noise[pivots], tolerance[pivots])
-        h = max(h, 1)  # the first sticks out, if only by rounding
+        h = max(h, 1)  # the first row has nothing before it, so only rounding can reject it
         rotation = Rotation(len(scales), reflectors[:, :h], tau[:h])
         rotation.apply(units)
         along = rest[:, :h]
@@ -92,11 +92,11 @@ def peel(units: FloatArray, log_diagonal: FloatArray, tolerance: FloatArray) -> 
 
 
 def largest_independent(rest: FloatArray, size: FloatArray, weight: FloatArray) -> IntArray:
-    """Positions of weighted rows that one after another stick out furthest, within LEVEL of the largest size."""
-    large = np.flatnonzero(size > LEVEL * size.max())  # what sticks out of a row only shrinks
+    """Positions of weighted rows by pivoting: largest residual first, down to LEVEL times the largest size."""
+    large = np.flatnonzero(size > LEVEL * size.max())  # residuals only shrink
     scaled = rest[large]
     scaled *= weight[large, None]
-    # as linalg.qr does it, without a copy of the triangle
+    # like linalg.qr, without a copy of the triangle
     R, order, *_ = linalg.lapack.dgeqp3(scaled.T, lwork=2 * len(large) + 32 * (len(large) + 1), overwrite_a=True)
     sizes = np.abs(R.diagonal())
     return np.asarray(large[order[: int((sizes > LEVEL * sizes[0]).sum())] - 1])
@@ -104,14 +104,14 @@ def largest_independent(rest: FloatArray, size: FloatArray, weight: FloatArray) 
 
 @dataclass(frozen=True, eq=False)
 class BalancedFactor:
-    """W and log_scale of the module's docstring, for rows Φ (M, d) and log-qualities θ (M,)."""
+    """W and log_scale of the module docstring, for rows Φ (M, d) and log-qualities θ (M,)."""
 
     source: Rows
     theta: FloatArray
 
     @cached_property
     def _peeled(self) -> tuple[FloatArray, FloatArray | None]:
-        """log_scale (d,), and W (M, d) where it differs from B. O(Mdh) for h peeled directions."""
+        """log_scale (d,), and W (M, d) if it differs from B. O(Mdh) for h peeled directions."""
         log_diagonal = self.theta + 2 * self.source.log_norms
         large = np.flatnonzero(log_diagonal > MODERATE)
         peeled = peel(self.source.units(large), log_diagonal[large], self.source.tolerance(large))
@@ -132,17 +132,17 @@ class BalancedFactor:
 
     @property
     def log_scale(self) -> FloatArray:
-        """(d,): zero for the directions that were not peeled."""
+        """Log scales (d,), zero for directions that were not peeled."""
         return self._peeled[0]
 
     def _scaled(self, rows: slice | IntArray) -> FloatArray:
-        """Rows of B, with zeros for the large rows: those are filled in from `peel`."""
+        """Rows of B, with zeros for the large rows, which come from `peel`."""
         theta, log_norms = self.theta[rows], self.source.log_norms[rows]
         moderate = (theta + 2 * log_norms <= MODERATE) & (log_norms > -np.inf)
         if np.abs(theta).max(initial=0.0) < LARGEST_EXPONENT:
             quality = np.exp(theta / 2, where=moderate, out=np.zeros(moderate.shape))
             return np.asarray(self.source.phi[rows] * quality[:, None], dtype=np.float64)
-        # e^{θ/2} alone overflows, times a tiny row it need not
+        # e^{θ/2} overflows, its product with a tiny row need not
         length = np.exp(theta / 2 + log_norms, where=moderate, out=np.zeros(moderate.shape))
         return self.source.units(rows) * length[:, None]
 
@@ -158,5 +158,5 @@ class BalancedFactor:
         total = np.zeros((d, d))
         for block in row_blocks(M, d):
             rows = self.rows(block)
-            total += rows.T @ rows  # numpy sees the symmetry and does half the work (syrk)
+            total += rows.T @ rows  # numpy uses the symmetry (syrk)
         return total

@@ -1,4 +1,4 @@
-"""Cholesky factor and eigenvectors of a balanced kernel: what normalizer, marginals and draws are made of."""
+"""Cholesky factor and eigenvectors of a balanced kernel, for normaliser, marginals and draws."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +12,7 @@ from .balance import BalancedFactor
 from .sampling import EigenvectorStore
 from .span import Rows, log_row_norms
 
-# Eigenvectors with μ above this are in every draw, and rounding alone says which is which among them.
+# Eigenvectors with μ above this are in every draw, and which of them is which is decided by rounding.
 CERTAIN = 1.0 - 1e-10
 
 
@@ -25,7 +25,7 @@ class Spectrum(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Decomposition:
-    """Everything that one θ costs, computed when first asked for. O(Md² + d³)."""
+    """Everything that depends on θ, computed on first use. O(Md² + d³)."""
 
     factor: BalancedFactor
 
@@ -36,7 +36,7 @@ class Decomposition:
 
     @cached_property
     def log_normalizer(self) -> float:
-        """Log det(I + L) = log det(G) + Σ log_scale."""
+        """log det(I + L) = log det(G) + Σ log_scale."""
         return float(2 * np.log(np.diag(self.cholesky)).sum() + self.factor.log_scale.sum())
 
     @cached_property
@@ -49,7 +49,7 @@ class Decomposition:
 
     @cached_property
     def spectrum(self) -> Spectrum:
-        """Eigenvalues and eigenvectors of K, from WᵀW where nothing was peeled, else from FᵀF."""
+        """Eigenvalues and eigenvectors of K, from WᵀW if nothing was peeled, else from FᵀF."""
         gram = self.factor.gram
         if not self.factor.log_scale.any():
             values, transform = np.linalg.eigh(gram)
@@ -60,21 +60,21 @@ class Decomposition:
             mu = squares = np.clip(squares, 0.0, 1.0)
             vectors[:, mu > CERTAIN] = settled_basis(vectors[:, mu > CERTAIN])
             transform = self._inverse.T @ vectors
-        # rounding leaves eigenvalues of this order where there are none
+        # zero eigenvalues come out of this order
         real = squares > 4 * np.finfo(float).eps * max(len(mu), 1) * squares.max(initial=0.0)
         return Spectrum(np.where(real, mu, 0.0), transform / np.sqrt(np.where(real, squares, np.inf)))
 
     @cached_property
     def store(self) -> EigenvectorStore:
-        """The eigenvectors, filled in as draws need them."""
+        """The eigenvectors, computed as draws need them."""
         return EigenvectorStore(len(self.factor.theta), self.spectrum.transform, self.factor.rows)
 
 
 def settled_basis(vectors: FloatArray) -> FloatArray:
-    """The basis of a span (d, s) that lies closest to s coordinate axes: a continuous function of the span.
+    """The basis of a span (d, s) that is closest to s coordinate axes: a continuous function of the span.
 
-    eigh rotates vectors of equal eigenvalues as rounding will have it, and draws would follow: the same law, but not
-    the same sets from the same seed after the last digit of the data has changed.
+    eigh rotates eigenvectors of equal eigenvalues arbitrarily, depending on rounding. Draws would keep their
+    distribution, but the same seed would give other sets when the last digit of the data changes.
     """
     if vectors.shape[1] < 2:
         return vectors
@@ -84,11 +84,11 @@ def settled_basis(vectors: FloatArray) -> FloatArray:
 
 
 def decompose(rows: Rows, theta: FloatArray) -> Decomposition:
-    """Decompose L = DΦΦᵀD; with more dimensions than items, through the M×M triangle with the same products."""
+    """Decompose L = DΦΦᵀD; if d > M, from the M×M triangle with the same inner products."""
     M, d = rows.phi.shape
     if d <= M or M == 0:
         return Decomposition(BalancedFactor(rows, theta))
-    # unit rows, so that tiny and huge rows do not meet in one sum
+    # unit rows, so that tiny and huge numbers are not added
     triangle = linalg.qr(rows.units(slice(None)).T, mode="r")[0][:M].T
     norms = np.where(np.isfinite(rows.log_norms), rows.log_norms, 0.0)
     units = Rows(triangle, log_row_norms(triangle), rows.log_floor - norms)

@@ -1,4 +1,4 @@
-"""What a distribution over sets can do."""
+"""Protocols of distributions over sets."""
 
 from typing import Any, Protocol, Self
 
@@ -9,7 +9,7 @@ from ..types import FloatArray, IntArray
 
 
 class SetLaw(Protocol):
-    """What can be asked of sets of any size and of a fixed one alike.
+    """Methods common to distributions with free and with fixed size.
 
     >>> from variegate.dpp import FixedSize, IndependentSets
     >>> pairs: SetLaw = FixedSize(IndependentSets([0.0, 0.0, 0.0]), 2)
@@ -31,14 +31,14 @@ class SetLaw(Protocol):
 
     @property
     def log_normalizer(self) -> float:
-        """Log Σ_S e^{θ(S)} ν(S) over the sets in question."""
+        """log Σ_S e^{θ(S)} ν(S) over all sets, or all sets of the fixed size."""
 
     @property
     def expected_size(self) -> float:
         """E|S|."""
 
     def log_prob(self, S: npt.ArrayLike) -> float:
-        """Log q(S)."""
+        """log q(S)."""
 
     def inclusion_prob(self) -> FloatArray:
         """P(m ∈ S), shape (M,)."""
@@ -47,10 +47,10 @@ class SetLaw(Protocol):
         """Draw n sets, each a sorted array of positions."""
 
     def condition(self, include: npt.ArrayLike = (), exclude: npt.ArrayLike = ()) -> Self:
-        """The law of the other items given that some are in and some are out."""
+        """The distribution of the other items given that S contains `include` and avoids `exclude`."""
 
     def map(self, size: int | None = None) -> IntArray:
-        """The most probable set found, of the given size if one is given."""
+        """The most probable set found, of size `size` if given."""
 
 
 class SetDistribution(SetLaw, Protocol):
@@ -64,7 +64,7 @@ class SetDistribution(SetLaw, Protocol):
 
     @property
     def log_eigenvalues(self) -> FloatArray:
-        """Logs of the eigenvalues of L: adding t to θ multiplies them by e^t."""
+        """Logs of the non-zero eigenvalues of L; adding t to θ adds t to them."""
 
     @property
     def rank(self) -> int:
@@ -83,13 +83,13 @@ class SetDistribution(SetLaw, Protocol):
         """P(m ∈ S | |S| = k), shape (M,)."""
 
     def log_normalizer_fixed_size(self, k: int) -> float:
-        """Log Σ_{|S|=k} e^{θ(S)} ν(S)."""
+        """log Σ_{|S|=k} e^{θ(S)} ν(S)."""
 
     def with_theta(self, theta: FloatArray) -> Self:
-        """The same similarity with other log-qualities (M,)."""
+        """The same distribution with log-qualities `theta` (M,)."""
 
     def shifted(self, shift: float) -> Self:
-        """θ + constant."""
+        """The same distribution with θ + shift."""
 
     def rescaled(self, expected_size: float) -> Self:
-        """θ + constant, with that expected size."""
+        """The same distribution with a constant added to θ that gives this expected size."""

@@ -1,4 +1,4 @@
-"""A distribution over sets, given that they have exactly k items."""
+"""A distribution over sets given that they have exactly k items."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,9 +26,8 @@ class FixedSize:
     k: int
 
     def __post_init__(self) -> None:
-        as_size(
-            self.k, self.q.n_items, "the number of items"
-        )  # the rank of q is checked when it is needed: it costs O(Md²)
+        # the rank of q, which costs O(Md²), is checked when it is needed
+        as_size(self.k, self.q.n_items, "the number of items")
 
     @property
     def theta(self) -> FloatArray:
@@ -52,11 +51,11 @@ class FixedSize:
 
     @cached_property
     def log_normalizer(self) -> float:
-        """Log Σ_{|S|=k} e^{θ(S)} ν(S)."""
+        """log Σ_{|S|=k} e^{θ(S)} ν(S)."""
         return self.q.log_normalizer_fixed_size(self.k)
 
     def log_prob(self, S: npt.ArrayLike) -> float:
-        """Log q(S); −inf for sets of another size."""
+        """log q(S); −inf for sets of another size."""
         S = as_index_set(S, self.n_items)
         return self.q.log_prob(S) + self.q.log_normalizer - self.log_normalizer if len(S) == self.k else -np.inf
 
@@ -69,19 +68,19 @@ class FixedSize:
         return self.q.sample_fixed_size(self.k, n, rng)
 
     def condition(self, include: npt.ArrayLike = (), exclude: npt.ArrayLike = ()) -> Self:
-        """The law of the other items given that some are in and some are out."""
+        """The distribution of the other items given that S contains `include` and avoids `exclude`."""
         inside = as_index_set(include, self.n_items, "include")
         return type(self)(self.q.condition(include, exclude), self.k - len(inside))
 
     def map(self, size: int | None = None) -> IntArray:
         """The most probable set found."""
         if size not in (None, self.k):
-            raise ValueError(f"Sets have {self.k} items, {size} were asked for.")
+            raise ValueError(f"size must be {self.k}, the size of all sets here, got {size}. Leave it out.")
         return self.q.map(self.k)
 
 
 def of_size(q: SetDistribution, k: int | None) -> SetLaw:
-    """q itself, or given that sets have k items.
+    """q itself if k is None, else q given |S| = k.
 
     >>> from variegate.dpp import IndependentSets
     >>> of_size(IndependentSets([0.0, 1.0]), 1).expected_size

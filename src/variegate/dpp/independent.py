@@ -1,4 +1,4 @@
-"""The mean-field twin of the DPP: every item on its own."""
+"""The mean-field counterpart of the DPP: items are included independently."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,7 +29,7 @@ class IndependentSets:
 
     .. math:: q_\theta(S) = e^{\theta(S)} / \prod_m (1 + e^{\theta_m})
 
-    Paper: Eq. 3. Same methods and conventions as `LowRankDPP`.
+    Paper: Eq. 4. Same methods and conventions as `LowRankDPP`.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class IndependentSets:
         object.__setattr__(self, "items", as_items(items, len(self.theta)))
 
     def __reduce__(self) -> tuple[type[Self], tuple[FloatArray, npt.NDArray[Any]]]:
-        """Pickling leaves out what can be computed again."""
+        """Pickle without what can be computed again."""
         return type(self), (self.theta, self.items)
 
     def __repr__(self) -> str:
@@ -58,17 +58,17 @@ class IndependentSets:
         return len(self.theta)
 
     def with_theta(self, theta: FloatArray) -> Self:
-        """The same items with other log-qualities (M,)."""
+        """The same distribution with log-qualities `theta` (M,)."""
         return type(self)(theta, self.items)
 
     def shifted(self, shift: float) -> Self:
-        """θ + constant."""
+        """The same distribution with θ + shift."""
         return self.with_theta(self.theta + shift)
 
     @cached_property
     @underflow_is_zero
     def log_normalizer(self) -> float:
-        """Log Z = Σ log(1 + e^{θ_m})."""
+        """log Z = Σ log(1 + e^{θ_m})."""
         return float(np.logaddexp(0.0, self.theta).sum())
 
     @cached_property
@@ -79,7 +79,7 @@ class IndependentSets:
 
     @property
     def log_eigenvalues(self) -> FloatArray:
-        """Logs of the eigenvalues of the kernel, which is diagonal: θ."""
+        """Logs of the eigenvalues of the diagonal kernel: θ."""
         return self.theta
 
     @property
@@ -88,7 +88,7 @@ class IndependentSets:
         return self.n_items
 
     def log_prob(self, S: npt.ArrayLike) -> float:
-        """Log q(S)."""
+        """log q(S)."""
         return float(self.theta[as_index_set(S, self.n_items)].sum()) - self.log_normalizer
 
     @underflow_is_zero
@@ -97,14 +97,14 @@ class IndependentSets:
         return np.asarray(expit(self.theta))
 
     def marginal_kernel(self, rows: npt.ArrayLike, cols: npt.ArrayLike | None = None) -> FloatArray:
-        """The block K[rows, cols] of the diagonal marginal kernel; cols = rows unless given."""
+        """The block K[rows, cols] of the diagonal marginal kernel; cols defaults to rows."""
         left = as_positions(rows, self.n_items, "rows")
         right = left if cols is None else as_positions(cols, self.n_items, "cols")
         return np.where(left[:, None] == right[None, :], self.inclusion_prob()[left][:, None], 0.0)
 
     @underflow_is_zero
     def covariance_matvec(self, v: npt.ArrayLike) -> FloatArray:
-        """Cov(γ)v, diagonal."""
+        """Cov(γ)v; Cov(γ) is diagonal."""
         v = as_vector(v, self.n_items)
         return np.asarray(expit(self.theta) * expit(-self.theta) * v)
 
@@ -129,10 +129,10 @@ class IndependentSets:
 
     @underflow_is_zero
     def log_normalizer_fixed_size(self, k: int) -> float:
-        """Log Σ_{|S|=k} e^{θ(S)}."""
+        """log Σ_{|S|=k} e^{θ(S)}."""
         k = self._as_size(k)
         if k == 0:
-            return 0.0  # the empty set has weight one; its probability may be too small for a double
+            return 0.0  # the empty set has weight one, but its probability may underflow
         centred, shift = self._centred_on(k)
         return centred.log_normalizer + poisson_binomial.log_size_prob(centred.inclusion_prob(), k) - k * shift
 
@@ -147,22 +147,21 @@ class IndependentSets:
 
     @underflow_is_zero
     def rescaled(self, expected_size: float) -> Self:
-        """The same with θ + constant, so that the expected size is the one asked for."""
+        """The same distribution with a constant added to θ that gives this expected size."""
         if not 0 < expected_size < self.n_items:
             raise ValueError(
-                f"The expected size must lie strictly between 0 and {self.n_items}, the number of items, "
-                f"got {expected_size}."
+                f"expected_size must be above 0 and below {self.n_items}, the number of items, got {expected_size}."
             )
         shift = poisson_binomial.shift_for_size(self.theta, expected_size)
         return type(self)(self.theta + shift, self.items)
 
     def condition(self, include: npt.ArrayLike = (), exclude: npt.ArrayLike = ()) -> Self:
-        """The law of the remaining items given that S contains `include` and avoids `exclude`: unchanged."""
+        """The distribution of the other items given that S contains `include` and avoids `exclude`: unchanged."""
         _, rest = split_items(include, exclude, self.n_items)
         return type(self)(self.theta[rest], self.items[rest])
 
     def map(self, size: int | None = None) -> IntArray:
-        """The most probable set, of the given size if one is given."""
+        """The most probable set, of size `size` if given."""
         if size is None:
             return np.flatnonzero(self.theta > 0)
         size = self._as_size(size)

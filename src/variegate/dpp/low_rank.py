@@ -32,7 +32,7 @@ KEPT_SIZES = 2
 
 
 class _SizeOutOfReach(ValueError):
-    """No constant added to θ gives the size."""
+    """No constant added to θ gives the requested size."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,22 +42,22 @@ class LowRankDPP:
     .. math:: q_\theta(S) = e^{\theta(S)} \det([\Phi\Phi^T]_S) / Z, \quad Z = \det(I + L), \quad
               L = D\Phi\Phi^T D, \quad D = \mathrm{diag}(e^{\theta/2})
 
-    Paper: Eq. 4. Sets are sorted arrays of positions; boolean masks are welcome as arguments. Nothing of size M×M
-    is formed: memory is O(Md). The object is immutable; do not change `phi` in place after handing it over.
+    Paper: Eq. 5. Sets are sorted arrays of positions; boolean masks are accepted as arguments. Nothing of size M×M
+    is formed: memory is O(Md). The object is immutable; do not change `phi` in place afterwards.
 
     Parameters
     ----------
     phi : array (M, d)
-        Similarity features, one row per item. float32 is kept as it is and accumulated in float64.
+        Similarity features, one row per item. float32 is kept and accumulated in float64.
     theta : array (M,)
         Log-qualities.
     items : array (M,), optional
-        Labels of the items, positions unless given; they survive `condition`.
+        Labels of the items, by default their positions; `condition` keeps them.
 
     Examples
     --------
     >>> dpp = LowRankDPP([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [0.0, 0.0, 0.0])
-    >>> dpp.inclusion_prob().round(3)  # two copies share what a single item has
+    >>> dpp.inclusion_prob().round(3)  # two copies share the probability of one item
     array([0.333, 0.333, 0.5  ])
     >>> dpp.log_prob([0, 1])
     -inf
@@ -69,7 +69,7 @@ class LowRankDPP:
 
     def __init__(self, phi: npt.ArrayLike, theta: npt.ArrayLike, items: npt.ArrayLike | None = None) -> None:
         if hasattr(phi, "toarray"):
-            raise ValueError("phi must be a dense matrix (items × features), got a sparse one. Hand in phi.toarray().")
+            raise ValueError("phi must be a dense matrix (items × features), got a sparse one. Pass phi.toarray().")
         features = np.asarray(phi)
         if np.iscomplexobj(features):
             raise ValueError(f"phi must be real, got {features.dtype}.")
@@ -77,7 +77,7 @@ class LowRankDPP:
             features = features.astype(np.float64)
         if features.ndim != 2:
             raise ValueError(f"phi must be a matrix (items × features), got shape {features.shape}.")
-        if features.shape[1] == 0:  # no features is one feature that is zero for all: only the empty set is possible
+        if features.shape[1] == 0:  # the same as one feature that is zero everywhere: only the empty set is possible
             features = np.zeros((len(features), 1))
         theta = as_theta(theta)
         if len(features) != len(theta):
@@ -92,7 +92,7 @@ class LowRankDPP:
         self._log_norms  # noqa: B018 - checks that phi is finite
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickling leaves out what can be computed again."""
+        """Pickle without what can be computed again."""
         return type(self), (self.phi, self.theta, self.items), {"_log_floor": self._log_floor}
 
     def __repr__(self) -> str:
@@ -111,7 +111,7 @@ class LowRankDPP:
 
     @cached_property
     def _log_floor(self) -> FloatArray:
-        """Log lengths below which a part of a row is nothing; `condition` hands on those of the rows before."""
+        """Log lengths below which a residual counts as zero; `condition` passes on those of the original rows."""
         return own_floor(self._log_norms)
 
     @property
@@ -127,17 +127,17 @@ class LowRankDPP:
         return maximise.Weights(self._rows, self.theta)
 
     def _related(self, phi: AnyFloatArray, theta: FloatArray, items: npt.NDArray[Any], log_floor: FloatArray) -> Self:
-        """Another DPP whose rows come from those of this one."""
+        """Another DPP whose rows derive from those of this one."""
         other = type(self)(phi, theta, items)
         other.__dict__["_log_floor"] = log_floor
         return other
 
     def with_theta(self, theta: FloatArray) -> Self:
-        """The same similarity with other log-qualities (M,)."""
+        """The same distribution with log-qualities `theta` (M,)."""
         return self._related(self.phi, theta, self.items, self._log_floor)
 
     def shifted(self, shift: float) -> Self:
-        """θ + constant, which multiplies all eigenvalues alike: they are not computed again where they are known."""
+        """The same distribution with θ + shift; known eigenvalues are shifted, not computed again."""
         other = self.with_theta(self.theta + shift)
         if "log_eigenvalues" in self.__dict__:
             moved = self.log_eigenvalues + shift
@@ -151,7 +151,7 @@ class LowRankDPP:
     @cached_property
     @underflow_is_zero
     def log_normalizer(self) -> float:
-        """Log Z = log det(I + L). O(Md²)."""
+        """log Z = log det(I + L). O(Md²)."""
         return self._numerics.log_normalizer
 
     @cached_property
@@ -163,7 +163,7 @@ class LowRankDPP:
     @cached_property
     @underflow_is_zero
     def log_eigenvalues(self) -> FloatArray:
-        """Logs of the eigenvalues of L that are not zero. O(Md²)."""
+        """Logs of the non-zero eigenvalues of L. O(Md²)."""
         mu = self._numerics.spectrum.mu
         return np.asarray(logit(mu[mu > 0]))
 
@@ -175,8 +175,8 @@ class LowRankDPP:
 
     @underflow_is_zero
     def log_prob(self, S: npt.ArrayLike) -> float:
-        """Log q(S); −inf where the rows of S are dependent. O(d|S|²) after the normalizer."""
-        # at the tolerance of spans the normalizer may leave out a set that the weight still counts
+        """log q(S); −inf if the rows of S are linearly dependent. O(d|S|²) after the normaliser."""
+        # at the span tolerance the normaliser may omit a set that still has a weight
         return min(self._log_weight(as_index_set(S, self.n_items)) - self.log_normalizer, 0.0)
 
     def _log_weight(self, S: IntArray) -> float:
@@ -194,7 +194,7 @@ class LowRankDPP:
 
     @underflow_is_zero
     def marginal_kernel(self, rows: npt.ArrayLike, cols: npt.ArrayLike | None = None) -> FloatArray:
-        """The block K[rows, cols] of the marginal kernel K = L(I+L)⁻¹; cols = rows unless given."""
+        """The block K[rows, cols] of the marginal kernel K = L(I+L)⁻¹; cols defaults to rows."""
         left = self._numerics.marginal_rows(as_positions(rows, self.n_items, "rows"))
         if cols is None:
             return left @ left.T
@@ -204,8 +204,8 @@ class LowRankDPP:
     def covariance_matvec(self, v: npt.ArrayLike) -> FloatArray:
         """Cov(γ)v = (diag(K) − K∘K)v without forming K. O(Md²).
 
-        With K = FFᵀ, (K∘K)v = diag(F (Fᵀ diag(v) F) Fᵀ). Errors are of the order of 10⁻¹⁶‖v‖, so the variance of
-        an item that is almost surely in, K_mm(1 − K_mm), has no digits left once it is as small as that.
+        With K = FFᵀ, (K∘K)v = diag(F (Fᵀ diag(v) F) Fᵀ). Errors are of order 10⁻¹⁶‖v‖, so a variance K_mm(1 − K_mm)
+        as small as that, of an item that is almost surely included, has no correct digits.
         """
         v = as_vector(v, self.n_items)
         blocks = row_blocks(*self.phi.shape)
@@ -225,8 +225,8 @@ class LowRankDPP:
     def sample(self, n: int, rng: np.random.Generator | int) -> list[IntArray]:
         """Draw n sets exactly; each is a sorted array of positions.
 
-        The eigendecomposition, O(Md² + d³), is paid once for the object; then O(Md) for each eigenvector that
-        comes into use, and O(k³ log k) a set.
+        O(Md² + d³) once per object for the eigendecomposition, then O(Md) for each eigenvector on first use
+        and O(k³ log k) per set.
         """
         n, rng = as_count(n), np.random.default_rng(rng)
         picks = poisson_binomial.draw(self._numerics.spectrum.mu, n, rng)
@@ -234,7 +234,7 @@ class LowRankDPP:
 
     @underflow_is_zero
     def sample_fixed_size(self, k: int, n: int, rng: np.random.Generator | int) -> list[IntArray]:
-        """Draw n sets of exactly k items (k-DPP). After the decomposition O(dk) and O(k³ log k) a set."""
+        """Draw n sets of exactly k items (k-DPP). After the decomposition O(dk), and O(k³ log k) per set."""
         n, rng, k = as_count(n), np.random.default_rng(rng), self._as_size(k)
         numerics = self._centred_on(k)[0]._numerics
         picks = poisson_binomial.draw_given_size(numerics.spectrum.mu, k, n, rng)
@@ -253,31 +253,31 @@ class LowRankDPP:
 
     @underflow_is_zero
     def log_normalizer_fixed_size(self, k: int) -> float:
-        """Log Σ_{|S|=k} e^{θ(S)} det([ΦΦᵀ]_S) = log e_k(λ)."""
+        """log Σ_{|S|=k} e^{θ(S)} det([ΦΦᵀ]_S) = log e_k(λ)."""
         k = self._as_size(k)
         if k == 0:
-            return 0.0  # the empty set has weight one; its probability may be too small for a double
+            return 0.0  # the empty set has weight one, but its probability may underflow
         scaled, shift = self._centred_on(k)
         log_size_prob = poisson_binomial.log_size_prob(scaled._numerics.spectrum.mu, k)
         return scaled.log_normalizer + log_size_prob - k * shift
 
     @cached_property
     def _largest_size(self) -> int:
-        """A bound on the rank that costs nothing."""
+        """A cheap upper bound on the rank."""
         return int(min(self.phi.shape[1], np.count_nonzero(self._log_norms > -np.inf)))
 
     def _as_size(self, k: int) -> int:
-        return as_size(k, self._largest_size, "the number of items and of dimensions of phi that are not zero")
+        return as_size(k, self._largest_size, "min(non-zero rows, columns) of phi")
 
     @cached_property
     def _centred(self) -> dict[int, tuple[Self, float]]:
         return {}
 
     def _centred_on(self, k: int) -> tuple[Self, float]:
-        """The same k-DPP with an expected size at k, and the constant added to θ, which a k-DPP is indifferent to.
+        """The same k-DPP with an expected size near k, and the constant added to θ for it.
 
-        There all probabilities of sizes are moderate. The last sizes asked for are kept: decompositions are expensive.
-        Threads that share the object may do the same work twice, no more: the dict is replaced, never changed.
+        A k-DPP does not depend on that constant, and P(|S| = k) is not small there. The last KEPT_SIZES results are
+        cached. Threads that share the object may at worst repeat work: the dict is replaced, never modified.
         """
         found = self._centred.get(k)
         if found is None:
@@ -294,14 +294,14 @@ class LowRankDPP:
 
     @underflow_is_zero
     def rescaled(self, expected_size: float) -> Self:
-        """The DPP with θ + constant whose expected size is the one asked for.
+        """The same distribution with a constant added to θ that gives this expected size.
 
         Solves Σ_j e^{c}λ_j / (1 + e^{c}λ_j) = κ. Paper: Algorithm 1, first line.
         """
         if not 0 < expected_size < self._largest_size:
             raise ValueError(
-                f"The expected size must lie strictly between 0 and {self._largest_size}, the number of items and of "
-                f"dimensions of phi that are not zero, got {expected_size}."
+                f"expected_size must be above 0 and below {self._largest_size}, min(non-zero rows, columns) of phi, "
+                f"got {expected_size}."
             )
         return self._rescaled(float(expected_size), tolerance=1e-10 * min(expected_size, 1.0))[0]
 
@@ -315,7 +315,7 @@ class LowRankDPP:
             if abs(error) <= tolerance or high - low < 1e-12 * max(1.0, abs(shift)):
                 return scaled, shift
             low, high = (low, shift) if error > 0 else (shift, high)
-            # beyond 40, 1 − μ is rounding
+            # beyond a logit of 40, 1 − μ is rounding error
             step = poisson_binomial.shift_for_size(np.minimum(logit(mu[mu > 0]), 40.0), expected_size)
             if step == np.inf and expected_size >= self.rank:
                 break
@@ -327,23 +327,22 @@ class LowRankDPP:
                 shift += stride if error < 0 else -stride
                 stride *= 2
         raise _SizeOutOfReach(
-            f"No constant added to theta gives an expected size of {expected_size}: the rank of phi is {self.rank}. "
-            "Ask for a smaller size."
+            f"expected_size must be below {self.rank}, the rank of phi, got {expected_size}. Ask for a smaller size."
         )
 
     @underflow_is_zero
     def condition(self, include: npt.ArrayLike = (), exclude: npt.ArrayLike = ()) -> Self:
-        """The law of S∖A given that S contains A = include and avoids B = exclude.
+        """The distribution of S∖A given that S contains A = include and avoids B = exclude.
 
-        Another LowRankDPP over the remaining items (`items` maps back): the same θ on the rows of ΦP, where P projects
-        out span{φ_a : a ∈ A}. O(Md²).
+        It is a LowRankDPP over the remaining items (`items` has their labels): the same θ and the rows of ΦP, where P
+        projects out span{φ_a : a ∈ A}. O(Md²).
         """
         inside, rest = split_items(include, exclude, self.n_items)
         span, triangle = self._rows.span(inside)
         if len(triangle.order) < len(inside):
             raise ValueError(
-                f"Items {inside.tolist()} never occur together: their rows of phi are linearly dependent. "
-                "Include fewer of them."
+                f"include must be items with linearly independent rows of phi, got {inside.tolist()}: a set never "
+                "contains all of them. Include fewer."
             )
         phi, log_floor = self.phi[rest], self._log_floor[rest]
         if len(inside):
@@ -351,7 +350,7 @@ class LowRankDPP:
         return self._related(phi, self.theta[rest], self.items[rest], log_floor)
 
     def _projected(self, rest: IntArray, span: Span) -> tuple[AnyFloatArray, FloatArray]:
-        """Rows outside the span, in coordinates of their own, and their log floors; zero where nothing is left."""
+        """Residuals of the rows, in coordinates of the complement, zero below their log floors; and these."""
         k = len(span.blur)
         basis = linalg.qr(span.basis)[0]
         phi = np.empty((len(rest), self.phi.shape[1] - k), dtype=self.phi.dtype)
@@ -359,7 +358,7 @@ class LowRankDPP:
         for block in row_blocks(*phi.shape):
             phi[block] = self.phi[rest[block]] @ basis[:, k:]
             off[block] = uncertainty(self._rows.units(rest[block]) @ span.basis, span.blur)
-        # float32 rows stick out by their own rounding
+        # residuals of float32 rows are no smaller than their rounding
         off = np.maximum(off, 16 * np.finfo(phi.dtype).eps)
         log_floor = np.maximum(self._log_floor[rest], self._log_norms[rest] + np.log(off))
         phi[log_row_norms(phi) < log_floor] = 0.0
@@ -367,16 +366,15 @@ class LowRankDPP:
 
     @underflow_is_zero
     def map(self, size: int | None = None) -> IntArray:
-        """A set that no single addition, removal or exchange improves; of the given size, if one is given.
+        """A set, of size `size` if given, that no single addition, removal or exchange improves.
 
-        Greedy growth (Chen et al. 2018), then exchange. O(Mdk), plus O(Mdk) for each exchange.
+        Greedy growth (Chen et al. 2018), then exchanges. O(Mdk), plus O(Mdk) per exchange.
         """
         if size is not None:
             size = self._as_size(size)
         S = maximise.grow(self._weights, size)
         if size is not None and len(S) < size:
             raise ValueError(
-                f"The size must be at most {len(S)}, got {size}: the rows of phi span no more dimensions, "
-                "so larger sets have probability zero."
+                f"size must be at most {len(S)}, the rank of phi, got {size}: larger sets have probability zero."
             )
         return maximise.exchange(self._weights, S, keep_size=size is not None)

@@ -1,8 +1,8 @@
-"""The distribution of a family that has given inclusion probabilities.
+"""The member of a family of distributions that has given inclusion probabilities.
 
-q_θ is an exponential family in θ whose statistic is γ, so of all its members the one with the inclusion probabilities
-of p minimises KL(p‖q): a convex problem with one solution. With D = diag(K)(1 − diag(K)) the derivative of
-logit diag(K) is D⁻¹Cov(γ), whose eigenvalues lie between 0 and 2, because Σ_j K_ij² ≤ K_ii. So
+q_θ is an exponential family in θ with statistic γ, so the member with the inclusion probabilities of p minimises
+KL(p‖q): a convex problem with one solution. With D = diag(K)(1 − diag(K)) the derivative of logit diag(K) is
+D⁻¹Cov(γ), whose eigenvalues lie between 0 and 2, because Σ_j K_ij² ≤ K_ii. So the iteration
 
     θ ← θ + logit p − logit diag(K)
 
@@ -20,16 +20,16 @@ from .fixed_size import of_size
 
 Family = TypeVar("Family", bound=SetDistribution)
 
-# A probability of exactly 0 or 1 would need an infinite θ; no Monte Carlo estimate can tell these from it.
+# Probabilities of exactly 0 or 1 need an infinite θ; Monte Carlo estimates cannot tell these limits from them.
 RANGE = (1e-6, 1 - 1e-6)
 ROUNDS = 40
-CLOSE = 1e-3  # largest difference that is left; Monte Carlo errors are ten times as large
+CLOSE = 1e-3  # largest remaining difference; Monte Carlo errors are ten times as large
 
 
 def with_inclusion_prob(start: Family, probabilities: FloatArray, size: int | None = None) -> Family:
-    """The member of `start`'s family with these inclusion probabilities (M,), given sets of `size` if that is given.
+    """The member of `start`'s family with these inclusion probabilities (M,), among sets of size `size` if given.
 
-    Probabilities that no member has, such as 0.9 for each of two copies, are come close to. O(Md²) a round.
+    Probabilities that no member has, such as 0.9 for each of two copies, are approximated. O(Md²) per iteration.
 
     >>> from variegate.dpp import LowRankDPP
     >>> twins = LowRankDPP([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [0.0, 0.0, 0.0])

@@ -1,8 +1,8 @@
-"""The most probable set of a DPP: greedy growth, then exchange.
+"""The most probable set of a DPP: greedy growth, then exchanges.
 
-Growth is the fast greedy algorithm (Chen, Zhang & Zhou 2018), here on the rows of Φ: each step takes one
-matrix-vector product, O(Md), and O(M) memory. Then the best single addition, removal or exchange is applied until none
-improves the set, O(Mdk) a step.
+Growth is the fast greedy algorithm (Chen, Zhang & Zhou 2018) on the rows of Φ: each step takes one matrix-vector
+product, O(Md), and O(M) memory. Then the best single addition, removal or exchange is applied until none improves the
+set, O(Mdk) per step.
 """
 
 from collections.abc import Sequence
@@ -16,9 +16,9 @@ from ..sets import row_blocks
 from ..types import FloatArray, IntArray
 from .span import CANCELLED, NOTHING, Rows, Span
 
-# An exchange has to raise log q(S) by more than this: rounding must not let it go round in circles.
+# A move has to raise log q(S) by more than this, so that rounding cannot make the search cycle.
 IMPROVEMENT = 1e-9
-# After this many promises in a row that were not kept, the gains left are rounding.
+# After this many moves in a row that did not improve log q(S), the remaining gains are rounding errors.
 REFUSALS = 20
 NOBODY = np.array([-1])
 
@@ -31,7 +31,7 @@ class Weights(NamedTuple):
 
     @property
     def log_diagonal(self) -> FloatArray:
-        """Log L_mm = θ_m + 2 log ‖φ_m‖ (M,)."""
+        """log L_mm = θ_m + 2 log ‖φ_m‖ (M,)."""
         return self.theta + 2 * self.rows.log_norms
 
     def log_weight(self, S: IntArray) -> float:
@@ -40,7 +40,7 @@ class Weights(NamedTuple):
 
 
 class Move(NamedTuple):
-    """Add an item, remove one, or (with both) exchange them; `gain` is the change of log q."""
+    """Add an item, remove one, or exchange the two; `gain` is the change of log q."""
 
     gain: float
     add: int = -1
@@ -48,13 +48,13 @@ class Move(NamedTuple):
 
 
 def grow(weights: Weights, size: int | None) -> IntArray:
-    """Add the item with the largest gain until `size` are in, or while gains are positive."""
+    """Add the item with the largest gain until there are `size`, or while gains are positive."""
     rows = weights.rows
     M, d = rows.phi.shape
-    outside = np.ones(M)  # squared part of each unit row outside the span of the set
+    outside = np.ones(M)  # squared residual of each unit row after projection onto the span of the set
     span = NOTHING
     chosen: list[int] = []
-    alive = rows.log_norms > -np.inf  # false for good once inside the span
+    alive = rows.log_norms > -np.inf  # items inside the span never come back
     while len(chosen) < (min(M, d) if size is None else size):
         item = _best_item(weights, outside, alive, span, at_least=0.0 if size is None else -np.inf)
         if item < 0:
@@ -72,9 +72,9 @@ def _best_item(
 ) -> int:
     """The item with the largest gain if that is above `at_least`, else −1.
 
-    Subtraction leaves errors of 10⁻¹⁴ in `outside`. Where an item below CANCELLED would win, these are formed
-    from the residuals, all in one product, and items inside the span are struck off for good: O(Mdk) however many
-    copies there are.
+    Subtraction leaves errors of 10⁻¹⁴ in `outside`. If an item below CANCELLED would win, all such entries are
+    computed from the residuals in one product, and items inside the span are ruled out: O(Mdk) in total, however
+    many copies there are.
     """
     rows = weights.rows
     for checked in (False, True):
@@ -97,8 +97,8 @@ def _best_item(
 def exchange(weights: Weights, S: IntArray, *, keep_size: bool) -> IntArray:
     """Apply the best single move until none improves log q(S).
 
-    Among near-copies gains are rounded, so a move counts only if log q(S), computed afresh, rises by it: the search
-    cannot go round in circles. A move that does not keep its promise is refused, and the next best one tried.
+    Gains among near-copies suffer from rounding, so a move is kept only if it raises the recomputed log q(S): the
+    search cannot cycle. Otherwise the move is refused and the next best one is tried.
     """
     weight = weights.log_weight(S)
     refused: list[Move] = []
@@ -118,10 +118,10 @@ def exchange(weights: Weights, S: IntArray, *, keep_size: bool) -> IntArray:
 
 
 def best_move(weights: Weights, S: IntArray, *, keep_size: bool, refused: Sequence[Move] = ()) -> Move:
-    r"""The best addition, removal or exchange of a set of independent rows, apart from those refused.
+    """The best addition, removal or exchange for a set of independent rows, apart from those refused.
 
-    With s_i the squared part of row i outside span(S), s_j^- the same for a member j given the others, and
-    φ_i = Σ_j A_ij φ_j + rest, an exchange of j for i multiplies the determinant by (s_i + A_ij² s_j^-) / s_j^-.
+    With s_i the squared residual of row i given S, s_j^- that of a member j given the others, and
+    φ_i = Σ_j A_ij φ_j + residual, exchanging j for i multiplies the determinant by (s_i + A_ij² s_j^-) / s_j^-.
     """
     rows, log_diagonal = weights.rows, weights.log_diagonal
     span, triangle = rows.span(S)
@@ -151,7 +151,7 @@ def best_move(weights: Weights, S: IntArray, *, keep_size: bool, refused: Sequen
 
 
 def _best_in(gains: FloatArray, block: slice, leaving: IntArray, gone: set[tuple[int, int]]) -> Move:
-    """The best entry of a table of gains: items of the block that come in × items that leave for them."""
+    """The best entry of a table of gains: items of the block to add × items to remove for them."""
     for add, remove in gone:
         if block.start <= add < block.stop:
             gains[add - block.start, leaving == remove] = -np.inf

@@ -1,11 +1,11 @@
-"""The number of successes in independent trials, and which trials they are.
+"""The number of successes in independent trials, and which trials succeed.
 
 |S| of a DPP is a sum of independent Bernoulli(μ_j), μ_j = λ_j/(1+λ_j). A DPP of fixed size k picks k
-eigenvectors from the same trials given that k succeed, so its elementary symmetric polynomials are
+eigenvectors by the same trials given that k succeed. The elementary symmetric polynomials are
 
     e_k(λ) = P(|S| = k) ∏(1 + λ_j),
 
-and tables of probabilities do what tables of polynomials do, without their range. O(dk) time and memory.
+so tables of probabilities replace tables of polynomials, and cannot overflow. O(dk) time and memory.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from ..types import FloatArray, IntArray
 
 @numba.njit(cache=True)
 def size_table(mu: FloatArray, k: int) -> FloatArray:
-    """P(l of the first j trials succeed), j = 0…d, l = 0…k."""
+    """P(l of the first j trials succeed) for j = 0…d, l = 0…k, shape (d + 1, k + 1)."""
     d = len(mu)
     table = np.zeros((d + 1, k + 1))
     table[0, 0] = 1.0
@@ -33,18 +33,18 @@ def size_table(mu: FloatArray, k: int) -> FloatArray:
 
 
 def draw(mu: FloatArray, n: int, rng: np.random.Generator) -> list[IntArray]:
-    """Which trials succeed, n times."""
+    """Draw the successful trials, n times."""
     return [np.flatnonzero(row < mu) for uniforms in _uniforms(n, len(mu), rng) for row in uniforms]
 
 
 def draw_given_size(mu: FloatArray, k: int, n: int, rng: np.random.Generator) -> list[IntArray]:
-    """Which trials succeed, n times, given that k of them do."""
+    """Draw the successful trials given that there are k, n times."""
     table = size_table(mu, k)
     return [row for uniforms in _uniforms(n, len(mu), rng) for row in _successes_given_size(mu, table, k, uniforms)]
 
 
 def _uniforms(n: int, d: int, rng: np.random.Generator) -> Iterator[FloatArray]:
-    """The rows of rng.random((n, d)), a few at a time: they would not fit at once for many draws of many items."""
+    """The rows of rng.random((n, d)) in blocks, since all of them may not fit in memory."""
     step = max(1, BLOCK_BYTES // (8 * max(d, 1)))
     return (rng.random((min(step, n - start), d)) for start in range(0, n, step))
 
@@ -71,18 +71,18 @@ def success_prob_given_size(mu: FloatArray, k: int) -> FloatArray:
         return np.zeros(len(mu))
     before = size_table(mu, k)
     after = size_table(mu[::-1].copy(), k)[::-1]
-    others = (before[:-1, :k] * after[1:, k - 1 :: -1]).sum(axis=1)  # k − 1 among the others
+    others = (before[:-1, :k] * after[1:, k - 1 :: -1]).sum(axis=1)  # P(k − 1 of the other trials succeed)
     return np.asarray(mu * others / before[-1, k])
 
 
 def log_size_prob(mu: FloatArray, k: int) -> float:
-    """Log P(|S| = k)."""
+    """log P(|S| = k)."""
     with np.errstate(divide="ignore"):
         return float(np.log(size_table(mu, k)[-1, k]))
 
 
 def shift_for_size(log_odds: FloatArray, expected_size: float) -> float:
-    """Solve Σ_j σ(log_odds_j + c) = expected_size for c; infinite where that many trials do not exist."""
+    """Solve Σ_j σ(log_odds_j + c) = expected_size for c; infinite if there are too few trials."""
     if not 0 < expected_size < len(log_odds):
         return np.inf
 

@@ -2,9 +2,9 @@
 
 Given k orthonormal eigenvectors (columns of V, M×k), items are drawn one after another with probability
 ∝ ‖PV_i‖², where P projects out the rows drawn so far. Barthelmé, Tremblay & Amblard (2023) propose i ∝ ‖V_i‖²
-and accept with probability ‖PV_i‖²/‖V_i‖²: k·H_k proposals in all. We propose by picking one of the k
-eigenvectors at random and then i ∝ V_ij², which is the same law; the sums of V_ij² over blocks of items are
-kept for each eigenvector, so a proposal costs O(log M + k²) and a set O(k³ log k), whatever M is.
+and accept with probability ‖PV_i‖²/‖V_i‖²: k·H_k proposals in all. We propose in two steps, which is equivalent:
+one of the k eigenvectors at random, then i ∝ V_ij². The sums of V_ij² over blocks of items are kept for each
+eigenvector, so a proposal costs O(log M + k²) and a set O(k³ log k), for any M.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,14 +16,11 @@ from ..sets import row_blocks
 from ..types import FloatArray, IntArray
 
 BLOCK = 64  # items per block of the inverse distribution functions
-ROUNDING = 1e-12  # a remaining part of a row below this share is rounding
+ROUNDING = 1e-12  # squared residuals below this fraction of the row are rounding errors
 
 
 class EigenvectorStore:
-    """Eigenvectors of one kernel as rows (d, M), computed when a draw first needs them.
-
-    Memory is touched only for eigenvectors in use: O(M) for each.
-    """
+    """Eigenvectors of one kernel as rows (d, M), computed when a draw first needs them: O(M) memory for each."""
 
     def __init__(self, n_items: int, transform: FloatArray, rows: Callable[[slice], FloatArray]) -> None:
         self._transform = transform  # (d, d): V = W·transform
@@ -34,7 +31,7 @@ class EigenvectorStore:
         self.mass = np.empty((d, n_items // BLOCK + 2))  # cumulative over blocks, starting at zero
 
     def prepare(self, needed: IntArray) -> None:
-        """Compute the eigenvectors in `needed` that are not there yet. O(Md) for each."""
+        """Compute the eigenvectors in `needed` that are not known yet. O(Md) for each."""
         new = needed[~self._known[needed]]
         if len(new) == 0:
             return
@@ -59,10 +56,10 @@ def _sum_blocks(vectors, mass, new):  # type: ignore[no-untyped-def]
 def draw_projections(
     store: EigenvectorStore, chosen: Sequence[IntArray], rng: np.random.Generator, tries: int = 50
 ) -> list[IntArray]:
-    """One set for each array of chosen eigenvectors, sorted.
+    """One sorted set for each array of chosen eigenvectors.
 
-    After `tries`·k rejections in a row, which has probability below e^{-tries}, the item is drawn directly in
-    O(Mk²); so no set of inputs can make this hang.
+    After `tries`·k rejections in a row, which have probability below e^{-tries}, the item is drawn directly in
+    O(Mk²), so this always terminates.
     """
     sizes = np.array([len(c) for c in chosen], dtype=np.int64)
     if sizes.sum() == 0:
@@ -104,7 +101,7 @@ def _propose_until_accepted(vectors, mass, chosen, basis, row, rng, tries):  # t
         item = _item_from(vectors, mass, chosen[int(rng.random() * k)], rng.random())
         _gather(vectors, chosen, item, row)
         norm = _dot(row, row)
-        # what rounding leaves of an item that is in the set already must never be accepted
+        # an item that is already in the set has a residual of rounding errors, which must never be accepted
         threshold = norm * max(rng.random(), ROUNDING)
         left = norm
         for b in range(len(basis)):
@@ -119,7 +116,7 @@ def _propose_until_accepted(vectors, mass, chosen, basis, row, rng, tries):  # t
 
 @numba.njit(cache=True)
 def _item_from(vectors, mass, j, u):  # type: ignore[no-untyped-def]
-    """Item with probability V_ij², by bisection over blocks and a scan of one block."""
+    """An item with probability V_ij², by bisection over blocks and a scan of one block."""
     n_items = vectors.shape[1]
     low, high = 0, (n_items - 1) // BLOCK
     target = u * mass[j, high + 1]
@@ -140,7 +137,7 @@ def _item_from(vectors, mass, j, u):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
 def _dot(a, b):  # type: ignore[no-untyped-def]
-    """A plain loop: np.dot would add three seconds of compilation and win nothing at this length."""
+    """aᵀb by a loop: np.dot takes three seconds longer to compile and is no faster at this length."""
     total = 0.0
     for c in range(len(a)):
         total += a[c] * b[c]
@@ -157,7 +154,7 @@ def _project_out(row, basis):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True)
 def _extend(basis, t, row):  # type: ignore[no-untyped-def]
-    """Gram-Schmidt, twice: the row of the drawn item becomes the next basis vector."""
+    """Gram-Schmidt, twice, on the row of the drawn item, which becomes the next basis vector."""
     _project_out(row, basis[:t])
     _project_out(row, basis[:t])
     length = np.sqrt(_dot(row, row))
@@ -167,7 +164,7 @@ def _extend(basis, t, row):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True)
 def _draw_directly(vectors, chosen, basis, row, rng):  # type: ignore[no-untyped-def]
-    """The same draw without proposals: the weights of all items."""
+    """The same draw without proposals, from the weights of all items."""
     n_items = vectors.shape[1]
     cumulative = np.empty(n_items)
     total = 0.0

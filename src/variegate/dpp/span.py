@@ -1,8 +1,8 @@
-"""Rows of Φ at any magnitude, and the one test of whether a row is inside the span of others.
+"""Rows of Φ of any magnitude, and the one test of whether a row lies in the span of others.
 
-A row counts as inside a span when what sticks out is shorter than its floor: 10⁻¹² of the length that the row had in
-the Φ that the user gave, so that conditioning, which shortens rows, changes no verdict. Where a span rests on
-near-copies its directions are known to fewer digits, and what sticks out by no more than that counts as inside too.
+A row counts as inside a span when its residual is shorter than its floor: 10⁻¹² of its length in the Φ given by the
+user, so conditioning, which shortens rows, does not change the result. The directions of a span built from near-copies
+are known to fewer digits, and a residual below that accuracy counts as inside too.
 """
 
 from typing import NamedTuple
@@ -14,18 +14,18 @@ from scipy import linalg
 from ..sets import row_blocks
 from ..types import AnyFloatArray, FloatArray, IntArray
 
-# A row counts as inside the span of others when less than this part of its length sticks out.
+# A row counts as inside a span when its residual is shorter than this fraction of its length.
 SPAN_TOLERANCE = 1e-12
-# What arithmetic leaves of a unit row inside a span, at most.
+# Largest computed residual of a unit row that lies in a span.
 ROUNDING = 1e-14
-# Below this share of a row's squared length, subtraction has lost it and the residual is formed instead.
+# Squared residuals below this, relative to the row, are computed from the residual: subtraction has lost their digits.
 CANCELLED = 1e-8
 
 
 def log_row_norms(phi: AnyFloatArray) -> FloatArray:
-    """Log ‖φ_m‖ for every row, −inf for zero rows; neither overflows nor underflows. O(Md)."""
+    """log ‖φ_m‖ for every row, −inf for zero rows; neither overflows nor underflows. O(Md)."""
     squares = np.empty(len(phi))
-    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):  # mended below
+    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):  # corrected below
         for block in row_blocks(*phi.shape):
             rows = phi[block].astype(np.float64, copy=False)
             squares[block] = np.einsum("md,md->m", rows, rows)
@@ -51,17 +51,17 @@ def unit_rows(phi: AnyFloatArray, log_norms: FloatArray) -> FloatArray:
     log_norms = np.where(np.isfinite(log_norms), log_norms, 0.0)
     if (np.abs(log_norms) < 300).all():
         return np.asarray(phi * np.exp(-log_norms)[:, None], dtype=np.float64)
-    halves = np.exp(-log_norms / 2)[:, None]  # in two steps, since 1/norm may overflow
+    halves = np.exp(-log_norms / 2)[:, None]  # in two steps because 1/norm may overflow
     return np.asarray(phi * halves * halves, dtype=np.float64)
 
 
 def own_floor(log_norms: FloatArray) -> FloatArray:
-    """Log floors of rows that are as long as they were given."""
+    """Log floors of rows that still have their original length."""
     return np.asarray(log_norms + np.log(SPAN_TOLERANCE))
 
 
 class Rows(NamedTuple):
-    """Φ (M, d) with log ‖φ_m‖ (M,) and the log of the length below which a part of φ_m is nothing (M,)."""
+    """Φ (M, d), log ‖φ_m‖ (M,), and the log of the length below which a residual of φ_m counts as zero (M,)."""
 
     phi: AnyFloatArray
     log_norms: FloatArray
@@ -78,7 +78,7 @@ class Rows(NamedTuple):
         return np.exp(np.subtract(self.log_floor[rows], log_norms, where=some, out=np.zeros(len(log_norms))))
 
     def log_volume(self, S: IntArray) -> float:
-        """Log det([ΦΦᵀ]_S); −inf for dependent rows. O(d|S|²)."""
+        """log det([ΦΦᵀ]_S); −inf for dependent rows. O(d|S|²)."""
         if len(S) > self.phi.shape[1]:
             return -np.inf
         _, triangle = self.span(S)
@@ -100,7 +100,7 @@ class Rows(NamedTuple):
 
 
 class Outside(NamedTuple):
-    """Unit rows (n, d) relative to a span: what sticks out has length zero where it is shorter than its floor."""
+    """Unit rows (n, d) relative to a span; residuals shorter than their floor have length zero."""
 
     along: FloatArray  # (n, k)
     residual: FloatArray  # (n, d)
@@ -109,20 +109,20 @@ class Outside(NamedTuple):
 
 
 class Triangle(NamedTuple):
-    """The rows that extended a span, in the order taken (k,): RᵀQᵀ, with R (k, k), plus parts along the old one."""
+    """The rows that extended a span, in order (k,): they are RᵀQᵀ, with R (k, k), plus components in the old span."""
 
     R: FloatArray
     order: IntArray
 
 
 class Span(NamedTuple):
-    """Orthonormal directions (d, k), and how far each may be off (k,)."""
+    """Orthonormal directions (d, k), and the error of each (k,)."""
 
     basis: FloatArray
     blur: FloatArray
 
     def outside(self, units: FloatArray, tolerance: FloatArray) -> Outside:
-        """What sticks out of the span. O(ndk)."""
+        """Project the rows onto the span. O(ndk)."""
         if len(self.blur) == 0:
             along, residual = np.empty((len(units), 0)), units
         else:
@@ -130,19 +130,19 @@ class Span(NamedTuple):
             residual = units - along @ self.basis.T
         length = np.linalg.norm(residual, axis=1)
         short = np.flatnonzero(length < 0.1)
-        if len(short) and len(self.blur):  # subtraction leaves something along the basis: twice is enough
+        if len(short) and len(self.blur):  # the residual is not quite orthogonal to the basis: twice is enough
             residual[short] -= (residual[short] @ self.basis) @ self.basis.T
             length[short] = np.linalg.norm(residual[short], axis=1)
         floor = np.maximum(tolerance, uncertainty(along, self.blur))
         return Outside(along, residual, np.where(length < floor, 0.0, length), floor)
 
     def extended(self, units: FloatArray, tolerance: FloatArray) -> tuple["Span", Triangle]:
-        """The span of these rows too, those that stick out furthest first. O(ndk + nd·min(n, d))."""
+        """Add these rows to the span, the largest residual first. O(ndk + nd·min(n, d))."""
         along, residual, length, _ = self.outside(units, tolerance)
         new = np.flatnonzero(length)
         if len(new) == 0:
             return self, Triangle(np.empty((0, 0)), new)
-        # compared with their floors, so that the order is the same before and after conditioning
+        # relative to their floors, so that the order is the same before and after conditioning
         scaled = (residual[new] / tolerance[new, None]).T
         Q, R, order = linalg.qr(scaled, mode="economic", pivoting=True, overwrite_a=True, check_finite=False)
         order = new[order]
@@ -156,15 +156,15 @@ NOTHING = Span(np.empty((0, 0)), np.empty(0))
 
 
 def uncertainty(along: FloatArray, blur: FloatArray) -> FloatArray:
-    """How far rows with these components along blurred directions may be off (n,); errors add up like noise."""
+    """Error of rows with these components along inexact directions (n,); errors add in squares."""
     return np.asarray(np.sqrt(ROUNDING**2 + np.square(along) @ np.square(blur)))
 
 
 @numba.njit(cache=True)
 def propagate(R: FloatArray, noise: FloatArray, tolerance: FloatArray) -> tuple[FloatArray, int]:
-    """Blur of each direction of a triangular factor, and how many there are before a column that does not stick out.
+    """Error of each direction of a triangular factor, and the number of leading independent columns.
 
-    The columns of R (k, n) are rows with an uncertainty of their own, `noise`; direction j comes from column j.
+    The columns of R (k, n) are rows with errors `noise`; direction j comes from column j.
     """
     blur = np.zeros(len(R))
     for j in range(len(R)):

@@ -1,4 +1,4 @@
-"""The volume ν(S) = det([ΦΦᵀ]_S), and what every single item would change in it."""
+"""The volume ν(S) = det([ΦΦᵀ]_S), and its change when an item is added, removed or exchanged."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -23,10 +23,10 @@ class VolumeGains(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Volume:
-    """log ν(S) and its flip gains, ν(S) = det([ΦΦᵀ + ε diag(ΦΦᵀ)]_S) with a nugget ε that is zero unless given.
+    """log ν(S) and its flip gains, ν(S) = det([ΦΦᵀ + ε diag(ΦΦᵀ)]_S) with nugget ε.
 
-    The gain of m is the log of its Schur complement s_m: the squared part of φ_m outside the span of the others.
-    Rows of cosines are kept for items that were in a set before; they take at most half the bytes of Φ, or 8 MB.
+    The gain of m is the log of its Schur complement s_m: the squared residual of φ_m after projection onto the span of
+    the other rows. Cosines of items that have been in a set are cached, in at most half the bytes of Φ, or 8 MB.
     """
 
     phi: AnyFloatArray
@@ -44,13 +44,13 @@ class Volume:
 
     @underflow_is_zero
     def prefetch(self, sets: Sequence[IntArray]) -> None:
-        """Compute what these sets will need in one product."""
+        """Compute what these sets need in one product."""
         if len(sets):
             self._cosines.prefetch(np.unique(np.concatenate(sets)).astype(np.int64))
 
     @underflow_is_zero
     def log_volume(self, S: IntArray) -> float:
-        """Log ν(S); −inf for dependent rows."""
+        """log ν(S); −inf for dependent rows."""
         if len(S) == 0:
             return 0.0
         units = self._source.units(S)
@@ -59,14 +59,14 @@ class Volume:
 
     @underflow_is_zero
     def flip_gains(self, S: IntArray) -> VolumeGains:
-        """Log ν(S) and log s_m for every item, −inf inside the span; S must be independent. O(M|S|²)."""
+        """log ν(S) and log s_m for every item, −inf inside the span; S must be independent. O(M|S|²)."""
         if len(S) == 0:
             return VolumeGains(0.0, 2 * self.log_norms + np.log1p(self.nugget))
         cosines = self._cosines.rows(S)
         C = self._factor(S, cosines[:, S])
         if C is None:
             raise ValueError(f"The rows of phi for the set {S.tolist()} are linearly dependent.")
-        # in column-major terms, so that nothing is transposed in memory
+        # column-major, so that nothing is transposed in memory
         V = linalg.blas.dtrsm(1.0, C, cosines.T, side=1, lower=1, trans_a=1, overwrite_b=1)
         outside = 1.0 + self.nugget - np.einsum("mk,mk->m", V, V)
         inverse, _ = linalg.lapack.dtrtri(C, lower=1)
@@ -79,9 +79,9 @@ class Volume:
 
     @underflow_is_zero
     def exchange_gains(self, S: IntArray) -> FloatArray:
-        """Log ν(S∖j ∪ m) − log ν(S) for each member j and every m outside (|S|, M); S must be independent. O(M|S|²).
+        """log ν(S∖j ∪ m) − log ν(S) for each member j and every m outside (|S|, M); S must be independent. O(M|S|²).
 
-        Near the span of S∖j it has few digits: good enough to tell which exchange to try.
+        Near the span of S∖j only a few digits are correct: enough to choose which exchange to try.
         """
         cosines = self._cosines.rows(S)
         C = self._factor(S, cosines[:, S])
@@ -130,6 +130,6 @@ class Volume:
         return found
 
     def _outside(self, items: IntArray, S: IntArray) -> FloatArray:
-        """Squared parts outside the span of S, from the residuals themselves."""
+        """Squared residuals after projection onto the span of S, without cancellation."""
         span, _ = self._source.span(S)
         return np.square(span.outside(self._source.units(items), self._source.tolerance(items)).length)

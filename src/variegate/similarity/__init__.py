@@ -1,4 +1,4 @@
-"""Similarity features Φ: what makes two items alike, as rows of unit length."""
+"""Similarity features Φ: what makes two features alike, as rows of unit length."""
 
 from .annotations import from_annotations
 from .columns import from_columns

@@ -1,4 +1,4 @@
-"""Similarity from annotations: items that share terms (gene sets, tags, keywords) are alike."""
+"""Similarity from annotations: features that share terms (gene sets, tags, keywords) are alike."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ def from_annotations(
     tol: float = 1e-6,
     rng: np.random.Generator | int | None = None,
 ) -> SimilarityFeatures:
-    """Return Φ of items described by terms: K_ij = cosine of the rows of an item × term table.
+    """Return Φ of features described by terms: K_ij = cosine of rows i and j of a feature × term table.
 
-    With weights "idf" a term that n of the M items have counts log(M/n): sharing a rare term says more,
-    and one that all items have says nothing. With "equal" all terms count alike.
+    With weights "idf" a term that n of the M features have gets the weight log(M/n): rare terms count more, and a
+    term of all features counts nothing. With "equal" all terms have the same weight.
 
     Parameters
     ----------
-    table : (M, T) sparse matrix, array or data frame; or a mapping term → items (gene sets), with `features`
-    features : the M names, in the order of the data's columns; looked up among the items as they are, then with
-        upper and lower case ignored, where that leaves one candidate
-    rank, tol : at most `rank` features (None: the tolerance decides), fewer at trace error `tol`
+    table : (M, T) sparse matrix, array or data frame; or a mapping term → features (gene sets), with `features`
+    features : the M names, in the order of the data's columns; looked up in the mapping as they are, then ignoring
+        case, if that is unambiguous
+    rank, tol : number of columns of Φ: at most `rank` (None: 1,000), fewer if they reach the trace error `tol`
     rng : generator or seed; None is seed 0
 
-    Items without any (informative) term are similar to none, and a warning counts them.
+    Features without any term of positive weight are similar to no other, and a warning counts them.
 
     >>> phi = from_annotations({"repair": ["A", "B"], "growth": ["B", "C"]}, ["A", "B", "C"])
     >>> np.asarray(phi @ phi.T).round(2) + 0.0
@@ -49,19 +49,19 @@ def from_annotations(
     """
     check_rank(rank)
     if weights not in ("idf", "equal"):
-        raise ValueError(f'expected weights "idf" or "equal", got {weights!r}')
+        raise ValueError(f'weights must be "idf" or "equal", got {weights!r}')
     names = item_names(table) if features is None else feature_names(features)
     counts = _membership(table, names) if isinstance(table, Mapping) else sparse.csr_array(_plain(table))
     if names is not None and len(names) != counts.shape[0]:
-        raise ValueError(f"expected a table with one row per feature ({len(names)}), got {counts.shape[0]} rows")
+        raise ValueError(f"the table must have {len(names)} rows, one per feature, got {counts.shape[0]}")
     rows = _unit_sparse_rows(_weighted(counts) if weights == "idf" else counts)
     known = np.diff(rows.indptr) > 0
     if not known.any():
         raise ValueError(
-            "expected items that have terms, but no item has an informative one; are the names of one kind?"
+            "some feature must have a term of positive weight, but none has; use the same kind of names in both"
         )
     if not known.all():
-        _warn_strangers(known, names)
+        _warn_unknown(known, names)
     return factorise_known(CosineKernel(rows[known]), known, rank, tol, generator(rng)).named(names)
 
 
@@ -69,25 +69,25 @@ def _plain(table: Any) -> Any:
     values = table if sparse.issparse(table) else np.asarray(table)
     data = np.asarray(values.data) if sparse.issparse(values) else values
     if values.ndim != 2 or data.dtype.kind not in "biuf":
-        raise ValueError(f"expected an item × term table of numbers, got {data.dtype} of shape {values.shape}")
+        raise ValueError(f"the feature × term table must hold numbers, got {data.dtype} of shape {values.shape}")
     if not (np.isfinite(data).all() and (data >= 0).all()):
-        raise ValueError("expected an item × term table of finite, non-negative numbers, got others")
+        raise ValueError("the feature × term table must hold finite, non-negative numbers, got others")
     return values.astype(np.float64)
 
 
 def _membership(sets: Mapping[str, Iterable[str]], names: Sequence[str] | None) -> Any:
-    """Return the 0/1 table (M, T) of a mapping term → items; items that are not features are ignored."""
+    """Return the 0/1 table (M, T) of a mapping term → names; names that are not features are ignored."""
     if names is None:
-        raise ValueError("expected features= with the items' names, since the table is a mapping of sets")
+        raise ValueError("features must be given, as a list of names, with a mapping of sets")
     for term, members in sets.items():
         if isinstance(members, str) or not isinstance(members, Iterable):
-            raise ValueError(f"expected a list of items for the term {term!r}, got {members!r}")
-    pairs = [(str(item), t) for t, members in enumerate(sets.values()) for item in members]
-    codes, items = pd.factorize(np.array([item for item, _ in pairs], dtype=object))
+            raise ValueError(f"the term {term!r} must have a list of names, got {members!r}")
+    pairs = [(str(member), t) for t, members in enumerate(sets.values()) for member in members]
+    codes, listed = pd.factorize(np.array([member for member, _ in pairs], dtype=object))
     where = codes, [t for _, t in pairs]
-    table = sparse.csr_array((np.ones(len(codes)), where), shape=(len(items) + 1, len(sets)))
-    table.data = np.ones(len(table.data))  # an item that a term lists twice has it once
-    return table[locate_names(names, list(items))]  # −1, a stranger, is the last row, which is empty
+    table = sparse.csr_array((np.ones(len(codes)), where), shape=(len(listed) + 1, len(sets)))
+    table.data = np.ones(len(table.data))  # names that a term lists twice count once
+    return table[locate_names(names, list(listed))]  # −1, not found, is the last row, which is empty
 
 
 def _weighted(counts: Any) -> Any:
@@ -99,18 +99,18 @@ def _weighted(counts: Any) -> Any:
 def _unit_sparse_rows(table: Any) -> Any:
     table = sparse.csr_array(table)
     table.eliminate_zeros()
-    largest = abs(table).max(axis=1).toarray().ravel()  # to order one first, so that squares cannot vanish or overflow
+    largest = abs(table).max(axis=1).toarray().ravel()  # rows of order one, so that squares cannot under- or overflow
     table.data = table.data / np.repeat(largest, np.diff(table.indptr))
     norms = np.sqrt(np.asarray(table.multiply(table).sum(axis=1), dtype=float).ravel())
     table.data = table.data / np.repeat(norms, np.diff(table.indptr))
     return table
 
 
-def _warn_strangers(known: Any, names: Sequence[str] | None) -> None:
+def _warn_unknown(known: Any, names: Sequence[str] | None) -> None:
     first = int(np.flatnonzero(~known)[0])
     warnings.warn(
-        f"{int((~known).sum())} of {len(known)} items have no annotation (e.g. "
-        f"{names[first] if names else f'number {first}'}): they are treated as similar to no other item",
+        f"{int((~known).sum())} of {len(known)} features have no annotation (e.g. "
+        f"{names[first] if names else f'number {first}'}): they are treated as similar to no other feature",
         SimilarityWarning,
         stacklevel=3,
     )

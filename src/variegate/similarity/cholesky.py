@@ -9,7 +9,7 @@ from scipy.linalg import solve_triangular
 
 from .features import Array
 
-# A unit diagonal entry this small is rounding, not signal: the item is already reproduced.
+# A diagonal entry below this is a rounding error: the feature is already reproduced.
 _EXHAUSTED = 1e-10
 # Proposals per round. Measured on 100,000 points, rank 200: 1 → 2.5 s, 16 → 1.2 s, 64 → 0.8 s, 256 → 1.3 s.
 _BLOCK = 64
@@ -26,7 +26,7 @@ class Kernel(Protocol):
 
 
 class KernelFactor(NamedTuple):
-    """K ≈ FFᵀ, with F of shape (M, d), the items whose columns were used, and tr(K − FFᵀ) / tr K."""
+    """K ≈ FFᵀ, with F of shape (M, d), the features whose columns were used, and tr(K − FFᵀ) / tr K."""
 
     F: Array
     pivots: Array
@@ -39,23 +39,23 @@ def pivoted_cholesky(
     """Factorise a kernel, K ≈ FFᵀ, from at most `rank` of its columns.
 
     Each pivot is drawn with probability proportional to the diagonal of the residual K − FFᵀ. Pivots are
-    proposed `block` at a time and thinned by rejection, which leaves their law unchanged and turns the
-    work into matrix products. It stops at `rank`, or when the trace error tr(K − FFᵀ) / tr K is at most
-    `tol`. Time O(M rank²), memory O(M rank), at most (M + block) · rank kernel entries and the diagonal.
+    proposed `block` at a time and thinned by rejection, which keeps their distribution and turns the work
+    into matrix products. It stops at `rank`, or when the trace error tr(K − FFᵀ) / tr K is at most `tol`.
+    Time O(M rank²), memory O(M rank), at most (M + block) · rank kernel entries and the diagonal.
 
     Paper: Chen, Epperly, Tropp & Webber 2023, "Randomly pivoted Cholesky", Algorithm 1; the rejection
     step is RejectionCholesky of Epperly, Tropp & Webber 2024, "Embrace rejection".
     """
     residual = np.array(kernel.diagonal(), dtype=np.float64)
     total = float(residual.sum())
-    rows = np.empty((rank, len(residual)))  # Fᵀ: new columns of F are contiguous, untouched ones cost nothing
+    rows = np.empty((rank, len(residual)))  # Fᵀ: columns of F are contiguous, and unused ones take no memory
     pivots: list[int] = []
     while len(pivots) < rank and residual.sum() > max(tol * total, 0.0):
         done = rows[: len(pivots)]
         proposed = rng.choice(len(residual), size=block, p=residual / residual.sum())
         H = kernel.block(proposed, proposed) - done[:, proposed].T @ done[:, proposed]
         accepted, L = _thin(H, residual[proposed], rng, most=rank - len(pivots))
-        if not len(accepted):  # what the diagonal says is left of these items is rounding
+        if not len(accepted):  # the residuals of these features are rounding errors
             _check_agreement(residual[proposed[0]], H[0, 0])
             residual[proposed[0]] = 0.0
             continue
@@ -76,7 +76,7 @@ def _thin(H: Array, diagonal: Array, rng: np.random.Generator, most: int) -> tup
     """Accept proposal i with probability (its residual given those accepted before) / diagonal_i.
 
     Returns the positions of the accepted ones and the Cholesky factor of their block of H. The first
-    proposal is accepted for certain unless nothing is left of it.
+    proposal is always accepted unless its residual is zero.
     """
     H = H.copy()
     accepted: list[int] = []
@@ -94,8 +94,8 @@ def _thin(H: Array, diagonal: Array, rng: np.random.Generator, most: int) -> tup
 def _check_agreement(diagonal: float, entry: float) -> None:
     if not abs(diagonal - entry) < 1e-5:
         raise ValueError(
-            "expected a positive semidefinite kernel whose diagonal and blocks agree, but an item has "
-            f"{diagonal:.3g} left on the diagonal and {entry:.3g} in its block; check the kernel"
+            "the kernel must be positive semidefinite and its diagonal must agree with its blocks, got a residual of "
+            f"{diagonal:.3g} from the diagonal and {entry:.3g} from the block; check the kernel"
         )
 
 
@@ -103,6 +103,6 @@ def _check_semidefinite(residual: Array) -> None:
     worst = int(np.argmin(residual))
     if not residual[worst] > -1e-6:  # also catches NaN
         raise ValueError(
-            f"expected a positive semidefinite kernel, but item {worst} is left with a negative variance "
-            f"({residual[worst]:.3g}); use a valid kernel, such as exp(−distance²/bandwidth²)"
+            f"the kernel must be positive semidefinite, got a negative variance ({residual[worst]:.3g}) for feature "
+            f"{worst} given others; use a valid kernel, such as exp(−distance²/bandwidth²)"
         )

@@ -1,4 +1,4 @@
-"""Similarity from the data's own columns: their correlations."""
+"""Similarity from the columns of X: their correlations."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def from_columns(
     Parameters
     ----------
     X : (N, M) array, scipy.sparse table (never made dense) or data frame (its column names become the names of Φ)
-    rank : keep at most this many features, by a low-rank factor of the correlations; None: exact, d = min(N, M)
+    rank : largest number of columns of Φ, by a low-rank factor of the correlations; None: exact, d = min(N, M)
     tol : with `rank`, stop earlier at this trace error
     rng : generator or seed of the low-rank factor; None is seed 0
-    sample_weight : (N,) frequencies of the rows, for the low-rank factor; it depends on X through the correlations
-        only, so a row of weight 2 is the row twice
+    sample_weight : (N,) frequencies of the rows: weight 2 is the same as the row twice. Always uses the low-rank
+        factor, which depends on X only through the correlations
 
-    A constant column has no correlation: its row of Φ is zero, so that it is never selected, and a
-    warning counts such columns. float32 stays float32.
+    A constant column has no correlations: its row of Φ is zero, so it is never selected, and a warning counts such
+    columns. float32 stays float32.
 
     >>> X = np.array([[1.0, 2.0, 0.0], [2.0, 4.0, 1.0], [3.0, 6.0, 0.0]])
     >>> phi = from_columns(X)
@@ -51,7 +51,8 @@ def from_columns(
     check_rank(rank)
     names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
     if rank is not None or sample_weight is not None or sparse.issparse(X):
-        phi = _factor_of_correlations(X, rank, tol, generator(rng), names, sample_weight)
+        design, weights = _measured(X, sample_weight)
+        phi = factor_of_correlations(design, weights, rank or min(design.shape), tol, rng, names)
     else:
         phi = SimilarityFeatures(_exact(finite_matrix(X, "X")), names)
     _warn_constant(phi, names)
@@ -85,23 +86,27 @@ class CorrelationKernel:
         return product
 
 
-def _factor_of_correlations(
-    X: Any, rank: int | None, tol: float, rng: np.random.Generator, names: list[str] | None, sample_weight: Any
+def factor_of_correlations(
+    design: Design, weights: Array, rank: int, tol: float, rng: Any = None, names: list[str] | None = None
 ) -> SimilarityFeatures:
+    """Low-rank factor of the correlations of a design's columns under its row weights (N,)."""
+    return factorise(CorrelationKernel(design, weights / weights.sum()), rank, tol, generator(rng), names)
+
+
+def _measured(X: Any, sample_weight: Any) -> tuple[Design, Array]:
     table = sparse.csc_array(X) if sparse.issparse(X) else finite_matrix(X, "X")
     weights = np.ones(table.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if weights.shape != table.shape[:1] or not weights.min() >= 0 or not 0 < weights.sum() < np.inf:
         raise ValueError(
-            f"expected sample_weight to hold {table.shape[0]} non-negative numbers, not all zero, one for each row"
+            f"sample_weight must hold {table.shape[0]} finite non-negative numbers, one per row, not all zero"
         )
-    design = Design.of(table, weights)
-    return factorise(CorrelationKernel(design, weights / weights.sum()), rank or min(table.shape), tol, rng, names)
+    return Design.of(table, weights), weights
 
 
 def _standardised_rows(X: Array) -> Array:
     """Return the columns of X as rows, centred and of unit norm; constant ones become zero."""
     Z = np.array(X.T, order="C")
-    # to order one, before and after centring, so that sums and squares cannot under- or overflow
+    # of order one before and after centring, so that sums and squares cannot under- or overflow
     np.ldexp(Z, -np.frexp(np.abs(Z).max(axis=1, keepdims=True))[1], out=Z)
     constant = are_constant(Z.T)
     Z -= Z.mean(axis=1, dtype=np.float64)[:, None].astype(Z.dtype)
@@ -115,8 +120,8 @@ def _warn_constant(phi: Array, names: list[str] | None) -> None:
     if len(constant):
         example = names[constant[0]] if names else f"number {constant[0]}"
         warnings.warn(
-            f"{len(constant)} of {len(phi)} columns are constant (e.g. {example}): they are similar to nothing "
-            "and will never be selected",
+            f"{len(constant)} of {len(phi)} columns are constant (e.g. {example}): they are similar to no other "
+            "column and are never selected",
             SimilarityWarning,
             stacklevel=3,
         )

@@ -1,4 +1,4 @@
-"""Similarity from places: items that lie close together are similar."""
+"""Similarity from coordinates: features that are close together are similar."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def from_coordinates(
     tol: float = 0.01,
     rng: np.random.Generator | int | None = None,
 ) -> SimilarityFeatures:
-    """Return Φ of items with coordinates: K_ij = exp(−‖x_i − x_j‖² / σ²).
+    """Return Φ of features with coordinates: K_ij = exp(−‖x_i − x_j‖² / σ²).
 
-    Several bandwidths give the average of their kernels: items are then similar at every scale at once.
-    If the items are Gaussian bumps of different widths (the paper's spatial basis functions, three scales),
-    give `widths` instead: K_ij is the overlap of the bumps exp(−‖x − x_i‖² / w_i²),
+    With several bandwidths, K is the average of their kernels. If the features are Gaussian bumps of different
+    widths (the paper's spatial basis functions, on three scales), give `widths` instead: K_ij is the overlap of the
+    bumps exp(−‖x − x_i‖² / w_i²),
 
         K_ij = (2 w_i w_j / (w_i² + w_j²))^{D/2} exp(−‖x_i − x_j‖² / (w_i² + w_j²)).
 
@@ -39,10 +39,10 @@ def from_coordinates(
     ----------
     points : (M, D) array or data frame (its text index gives the names), or (M,) positions on a line
     bandwidth : "mean" or "median" pairwise distance, a number, or a sequence of numbers (several scales)
-    widths : (M,) one width for each item; replaces `bandwidth`
+    widths : (M,) one width per feature; replaces `bandwidth`
     lonlat : True if the two columns are longitude and latitude in degrees: distances, bandwidth and widths
-        are then kilometres, straight through the globe
-    rank, tol : at most `rank` features; with None as many as the trace error `tol` needs
+        are then in kilometres, straight through the globe
+    rank, tol : number of columns of Φ: at most `rank` (None: 1,000), fewer if they reach the trace error `tol`
     rng : generator or seed of the low-rank factor; None is seed 0
 
     >>> phi = from_coordinates([[0.0], [0.1], [9.0]], bandwidth=1.0, tol=0.0)
@@ -65,10 +65,10 @@ def from_coordinates(
 
 
 def globe_points(lonlat: Array) -> Array:
-    """Longitude and latitude in degrees (M, 2) to points on the globe in kilometres (M, 3)."""
+    """Convert longitude and latitude in degrees (M, 2) to points on the globe in kilometres (M, 3)."""
     if lonlat.shape[1] != 2 or np.abs(lonlat[:, 1]).max() > 90 or np.abs(lonlat[:, 0]).max() > 360:
         raise ValueError(
-            "expected two columns, longitude (within ±360) and latitude (within ±90), in this order and in "
+            "points must have two columns, longitude (within ±360) and latitude (within ±90), in this order and in "
             f"degrees, got {lonlat.shape[1]} columns with values from {lonlat.min():g} to {lonlat.max():g}"
         )
     lon, lat = np.radians(lonlat).T
@@ -79,7 +79,7 @@ def _checked_widths(widths: npt.ArrayLike, M: int) -> Array:
     try:
         w = np.asarray(widths, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"expected {M} positive widths, one for each point, got {widths!r}") from None
+        raise ValueError(f"widths must be {M} positive numbers, one per point, got {widths!r}") from None
     if w.shape != (M,) or not (np.isfinite(w) & (w > 0)).all():
-        raise ValueError(f"expected {M} positive widths, one for each point, got an array of shape {w.shape}")
+        raise ValueError(f"widths must be {M} positive numbers, one per point, got an array of shape {w.shape}")
     return w

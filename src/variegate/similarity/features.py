@@ -1,4 +1,4 @@
-"""The value that every `from_…` function returns: Φ, an array that knows its items and its error."""
+"""The result of every `from_…` function: Φ, an array with names and a trace error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Array = npt.NDArray[Any]
 
 
 class SimilarityWarning(UserWarning):
-    """Something about the similarity that a user should know, though Φ can be used.
+    """Something users should know about a similarity that can still be used.
 
     >>> issubclass(SimilarityWarning, UserWarning)
     True
@@ -20,16 +20,15 @@ class SimilarityWarning(UserWarning):
 
 
 class SimilarityFeatures(np.ndarray[Any, Any]):
-    """Similarity features Φ, shape (M, d), with unit rows: items i and j have similarity (ΦΦᵀ)_ij.
+    """Similarity features Φ, shape (M, d), with unit rows: features i and j have similarity (ΦΦᵀ)_ij.
 
-    It is an ordinary array and works wherever an array does. Two facts travel with it: the names of the
-    items, so that an estimator can check them against its columns, and the trace error of the factor. A
-    copy keeps both; whatever is computed or cut from Φ (a slice, a product) is no longer Φ and has neither.
+    A numpy array with two attributes: the names of the features, so that an estimator can check them against its
+    columns, and the trace error of the factor. Copies keep both; slices and products do not.
 
     Parameters
     ----------
     features : (M, d) array
-    names : the items' names, or None
+    names : names of the M features, or None
     trace_error : tr(K − FFᵀ) / tr K of the low-rank factor F before its rows were rescaled; 0 if exact
 
     >>> phi = SimilarityFeatures(np.eye(2), names=["a", "b"])
@@ -46,7 +45,7 @@ class SimilarityFeatures(np.ndarray[Any, Any]):
         """Return the array as Φ, without a copy."""
         phi = np.asarray(features).view(cls)
         if names is not None and len(names) != len(phi):
-            raise ValueError(f"expected one name for each of the {len(phi)} rows of Φ, got {len(names)} names")
+            raise ValueError(f"names must have {len(phi)} entries, one per row of Φ, got {len(names)}")
         phi.names = None if names is None else tuple(map(str, names))
         phi.trace_error = trace_error
         return phi
@@ -65,7 +64,7 @@ class SimilarityFeatures(np.ndarray[Any, Any]):
         return self.__copy__()
 
     def named(self, names: Sequence[object] | None) -> SimilarityFeatures:
-        """Return the same Φ with these names for its items."""
+        """Return the same Φ with these names."""
         return SimilarityFeatures(np.asarray(self), names, self.trace_error)
 
     def copy(self, order: Any = "C") -> SimilarityFeatures:
@@ -81,9 +80,9 @@ def unit_rows(F: Array) -> Array:
 
 
 def spread_directions(n: int, width: int, rng: np.random.Generator) -> Array:
-    """Return n unit vectors that are as dissimilar as a width allows, shape (n, width).
+    """Return n dissimilar unit vectors, shape (n, width).
 
-    Up to `width` vectors are exactly orthogonal; more are drawn uniformly from the sphere, which leaves
+    Up to `width` vectors are exactly orthogonal; more are drawn uniformly from the sphere and have
     similarities of about ±1/√width.
     """
     if n <= width:

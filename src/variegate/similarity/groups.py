@@ -1,4 +1,4 @@
-"""Similarity from groups: members of one group are alike, and unlike all others."""
+"""Similarity from groups: members of a group are similar to each other and to nothing else."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ def from_groups(
 ) -> SimilarityFeatures:
     """Return Φ with similarity `within` between members of a group and 0 between groups.
 
-    φ_i = √r e_{g(i)} + √(1−r) u_i, with e the groups' directions and u_i a direction of the item's own.
+    φ_i = √r e_{g(i)} + √(1−r) u_i, where e_g is the direction of group g and u_i that of feature i.
 
-    That kernel has full rank, so it is exact only with G + M columns (G groups, M items), which is the
-    choice up to 1,000 columns or `rank`. With fewer, directions are random instead of orthogonal: members
-    of one group still have similarity r exactly as long as the group is smaller than the number of
-    columns left for the u_i, and the similarity across groups is about ±(1−r)/√(columns left for the u_i)
-    instead of 0 (plus ±r/√(their columns), if there are too many groups for an axis each).
+    The kernel has full rank, so it takes G + M columns (G groups, M features) to be exact; they are used up to
+    1,000, or `rank`. With fewer columns directions are random instead of orthogonal: the similarity within a group
+    is still exactly r if the group is no larger than the number of columns left for the u_i, and across groups it is
+    about ±(1−r)/√(columns left for the u_i) instead of 0 (plus ±r/√(columns of the e_g), if there are more groups
+    than columns for them).
 
     Parameters
     ----------
-    labels : (M,) any values; None and NaN mean "in no group" (each such item is a group of its own)
+    labels : (M,) any values; None and NaN mean "in no group" (each such feature is a group of its own)
     within : similarity r of two members of a group, 0 ≤ r < 1 (1 would forbid two of a group)
-    rank : the number of columns of Φ, at most; None: 1,000
+    rank : largest number of columns of Φ; None: 1,000
     rng : generator or seed for the random directions; None is seed 0
 
     >>> phi = from_groups(["a", "a", "b"], within=0.9)
@@ -55,20 +55,20 @@ def from_groups(
     left = M if exact else width - shared
     centres = spread_directions(G, shared, generator_)
     own = np.eye(M) if exact else _own_directions(codes, left, generator_)
-    shares = (within, 1 - within) if left else (1.0, 0.0)  # one column has no room for differences within a group
+    shares = (within, 1 - within) if left else (1.0, 0.0)  # no column is left for differences within a group
     phi = np.hstack([np.sqrt(shares[0]) * centres[codes], np.sqrt(shares[1]) * own])
     return SimilarityFeatures(unit_rows(phi), item_names(labels))
 
 
 def group_codes(labels: Sequence[object] | Any) -> Array:
-    """Return group numbers 0, 1, … by first appearance, shape (M,); a missing label is its own group."""
+    """Return group numbers 0, 1, … by first appearance, shape (M,); each missing label is its own group."""
     values = list(labels) if isinstance(labels, Iterable) else [[]]
     if isinstance(labels, str) or not all(isinstance(label, Hashable) for label in values):
-        raise ValueError(f"expected a list of labels, one for each item, got {labels!r}")
+        raise ValueError(f"labels must be a list with one label per feature, got {labels!r}")
     if not values:
-        raise ValueError("expected a label for each item, got none")
+        raise ValueError("labels must have at least one entry, got none")
     numbers: dict[object, int] = {}
-    # NaN differs from itself; a missing label becomes its position, a key that nothing else has
+    # NaN differs from itself; the key of a missing label is its position
     missing = [label is None or label is pd.NA or label != label for label in values]
     keys = [("none", i) if missing[i] else label for i, label in enumerate(values)]
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.intp)

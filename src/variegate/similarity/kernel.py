@@ -31,11 +31,11 @@ def from_kernel(
     ----------
     kernel : (M, M) array, data frame or sparse matrix; or a function `kernel(rows, cols)` that returns the
         block K[rows][:, cols] for two index arrays, and is never asked for all of K
-    rank, tol : at most `rank` features; with None as many as the trace error `tol` needs
-    features : the names of the M items; with a function, names or just their number M
+    rank, tol : number of columns of Φ: at most `rank` (None: 1,000), fewer if they reach the trace error `tol`
+    features : names of the M features; with a function, names or just their number M
     rng : generator or seed; None is seed 0
 
-    An item with K_ii = 0 gets a zero row: it is never selected.
+    A feature with K_ii = 0 gets a zero row, so it is never selected.
 
     >>> phi = from_kernel(lambda rows, cols: 0.5 ** np.abs(rows[:, None] - cols), features=3, tol=0.0)
     >>> np.asarray(phi @ phi.T).round(2)
@@ -48,12 +48,12 @@ def from_kernel(
     M = int(features) if number else None if names is None else len(names)  # type: ignore[arg-type]
     if callable(kernel):
         if M is None:
-            raise ValueError("expected features= (the items' names, or how many there are) with a kernel function")
+            raise ValueError("features must be given with a kernel function: their names, or how many there are")
         scaled = ScaledKernel(kernel, _diagonal_of(kernel, M))
     else:
         scaled = _matrix_kernel(kernel)
         if M is not None and len(scaled.variances) != M:
-            raise ValueError(f"expected {len(scaled.variances)} names for the kernel's items, got {M}")
+            raise ValueError(f"features must have {len(scaled.variances)} names, one per row of the kernel, got {M}")
         names = names if names is not None else item_names(kernel)
     _check_variances(scaled.variances)
     return factorise(scaled, rank, tol, generator(rng), names)
@@ -62,7 +62,7 @@ def from_kernel(
 def _matrix_kernel(matrix: Any) -> ScaledKernel:
     shape = np.shape(matrix)
     if len(shape) == 2 and shape[0] != shape[1]:
-        raise ValueError(f"expected a square kernel, got shape {shape}; for a table use from_columns")
+        raise ValueError(f"the kernel must be square, got shape {shape}; for a table use from_columns")
     if sparse.issparse(matrix):
         K = sparse.csr_array(matrix)
         check_real(K.data, np.repeat(np.arange(K.shape[0]), np.diff(K.indptr)), K.indices)
@@ -75,14 +75,14 @@ def _matrix_kernel(matrix: Any) -> ScaledKernel:
         entries = lambda rows, cols: K[np.ix_(rows, cols)]  # noqa: E731
         diagonal = np.diagonal(K).copy()
     if difference > 1e-8 * largest:
-        raise ValueError(f"expected a symmetric kernel, got one that differs from its transpose by {difference:.3g}")
+        raise ValueError(f"the kernel must be symmetric, got one that differs from its transpose by {difference:.3g}")
     return ScaledKernel(entries, diagonal)
 
 
 def _diagonal_of(kernel: Callable[[Array, Array], Array], M: int) -> Array:
-    """Diagonal of a kernel function from blocks on the diagonal: M · 256 entries, in few calls."""
+    """Diagonal of a kernel function, from blocks of 256: M · 256 entries in few calls."""
     if M < 1:
-        raise ValueError(f"expected at least one item, got {M}")
+        raise ValueError(f"features must be at least one, got {M}")
     chunks = [np.arange(i, min(i + _DIAGONAL_CHUNK, M)) for i in range(0, M, _DIAGONAL_CHUNK)]
     unscaled = ScaledKernel(kernel, np.ones(M))
     return np.concatenate([np.diagonal(unscaled.block(c, c)) for c in chunks])
@@ -92,5 +92,5 @@ def _check_variances(variances: Array) -> None:
     if not (np.isfinite(variances).all() and (variances >= 0).all()):
         worst = int(np.flatnonzero(~(variances >= 0) | ~np.isfinite(variances))[0])
         raise ValueError(
-            f"expected a kernel with a finite, non-negative diagonal, got {variances[worst]} for item {worst}"
+            f"the kernel's diagonal must be finite and non-negative, got {variances[worst]} for feature {worst}"
         )

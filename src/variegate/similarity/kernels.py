@@ -1,4 +1,4 @@
-"""Kernels whose blocks are computed on demand; all have a unit diagonal (zero for empty items)."""
+"""Kernels whose blocks are computed on demand; all have a unit diagonal (zero for empty features)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from .features import Array
 
 Bandwidth = str | float | Sequence[float]
 _FEW_DIMENSIONS = 4
-_EXTREME_LENGTHS = 1e-150, 1e150  # of bandwidths and widths, with points of order one
-# Pairwise distances of this many items are enough for a mean or median to three digits.
+_EXTREME_LENGTHS = 1e-150, 1e150  # limits of bandwidths and widths, for points of order one
+# Pairwise distances of this many features give a mean or median to three digits.
 _BANDWIDTH_SAMPLE = 1500
 
 
@@ -85,7 +85,7 @@ class CosineKernel:
 
 @dataclass(frozen=True)
 class ScaledKernel:
-    """Any kernel, scaled to unit diagonal: K_ij / √(K_ii K_jj); `entries(rows, cols)` gives blocks of K."""
+    """Any kernel, scaled to unit diagonal: K_ij / √(K_ii K_jj); `entries(rows, cols)` returns blocks of K."""
 
     entries: Callable[[Array, Array], Array]
     variances: Array
@@ -101,30 +101,28 @@ class ScaledKernel:
         values = np.asarray(self.entries(rows, cols))
         if values.shape != (len(rows), len(cols)):
             raise ValueError(
-                f"expected kernel(rows, cols) to return an array of shape {(len(rows), len(cols))} for "
-                f"{len(rows)} rows and {len(cols)} columns, got shape {values.shape}"
+                f"kernel(rows, cols) must return an array of shape {(len(rows), len(cols))} for {len(rows)} rows "
+                f"and {len(cols)} columns, got shape {values.shape}"
             )
         check_real(values, rows[:, None], cols[None, :])
         return values / scale[rows][:, None] / scale[cols][None, :]
 
 
 def check_real(values: Array, rows: Array, cols: Array) -> None:
-    """Refuse entries of a kernel that are no finite real numbers; rows and cols say which items they are of."""
+    """Raise unless the entries at rows × cols of a kernel are finite real numbers."""
     if values.dtype.kind not in "biuf":
-        raise ValueError(f"expected a kernel of real numbers, got {values.dtype}")
+        raise ValueError(f"the kernel must hold real numbers, got {values.dtype}")
     if not np.isfinite(values).all():
         first = np.flatnonzero(~np.isfinite(values))[0]
-        i, j = (np.broadcast_to(items, values.shape).flat[first] for items in (rows, cols))
-        raise ValueError(
-            f"expected a kernel without missing or infinite values, got {values.flat[first]} for items {i} and {j}"
-        )
+        i, j = (np.broadcast_to(positions, values.shape).flat[first] for positions in (rows, cols))
+        raise ValueError(f"the kernel must be finite, got {values.flat[first]} for features {i} and {j}")
 
 
 def squared_distances(A: Array, B: Array) -> Array:
     """‖a_i − b_j‖² for all pairs; never negative.
 
-    In few dimensions by differences, which keep all digits; in many through one matrix product, to about 1e-7 of
-    the points' size.
+    In up to four dimensions by differences, which keep all digits; otherwise by one matrix product, accurate to about
+    1e-7 of the points' size.
     """
     if A.shape[1] <= _FEW_DIMENSIONS:
         total = np.zeros((len(A), len(B)))
@@ -135,13 +133,13 @@ def squared_distances(A: Array, B: Array) -> Array:
     d2 = A @ (-2.0 * B.T)
     sizes = np.add.outer(np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B))
     d2 += sizes
-    # what is left of a point's distance to itself is rounding error of its size, and may be negative
+    # the distance of a point to itself is a rounding error, possibly negative
     d2[d2 <= A.shape[1] * np.finfo(np.float64).eps * sizes] = 0.0
     return d2
 
 
 def radial_kernel(points: Array, rule: Bandwidth, rng: np.random.Generator) -> RadialKernel:
-    """Return the kernel of points with the bandwidth that a rule or number says, whatever their units."""
+    """Return the kernel of points in any unit, with the bandwidth given as a rule or number."""
     moved, exponent = _moved_to_order_one(points)
     if isinstance(rule, str):
         return RadialKernel(moved, bandwidths(moved, rule, rng))
@@ -149,7 +147,7 @@ def radial_kernel(points: Array, rule: Bandwidth, rng: np.random.Generator) -> R
 
 
 def bump_kernel(points: Array, widths: Array) -> BumpKernel:
-    """Return the overlaps of bumps at these points, whatever their units."""
+    """Return the overlaps of bumps at these points, in any unit."""
     moved, exponent = _moved_to_order_one(points)
     return BumpKernel(moved, _relative(widths, exponent))
 
@@ -157,8 +155,8 @@ def bump_kernel(points: Array, widths: Array) -> BumpKernel:
 def _moved_to_order_one(points: Array) -> tuple[Array, int]:
     """Return the points centred and divided by 2^exponent, and that exponent.
 
-    Distances by inner products lose digits far from the origin, and squares of very small or large numbers vanish
-    or overflow; a power of two loses nothing.
+    Distances by inner products lose digits far from the origin, and squares of very small or large numbers underflow
+    or overflow; scaling by a power of two is exact.
     """
     exponent = int(np.frexp(np.abs(points).max())[1])
     scaled = np.ldexp(points, -exponent)
@@ -168,7 +166,7 @@ def _moved_to_order_one(points: Array) -> tuple[Array, int]:
 
 
 def _relative(lengths: Array, exponent: int) -> Array:
-    """Divide by 2^exponent. Beyond the limits every kernel is that of the limit, and squares stay finite."""
+    """Divide by 2^exponent and clip: beyond the limits the kernel no longer changes, but squares would overflow."""
     with np.errstate(over="ignore", under="ignore"):
         return np.clip(np.ldexp(lengths, -exponent), *_EXTREME_LENGTHS)
 
@@ -183,7 +181,7 @@ def bandwidths(points: Array, rule: Bandwidth, rng: np.random.Generator) -> tupl
     """
     if isinstance(rule, str):
         if rule not in ("mean", "median"):
-            raise ValueError(f'expected bandwidth "mean", "median", a number or several, got "{rule}"')
+            raise ValueError(f'bandwidth must be "mean", "median", a number or several, got "{rule}"')
         if len(points) > _BANDWIDTH_SAMPLE:
             points = points[rng.choice(len(points), _BANDWIDTH_SAMPLE, replace=False)]
         distances = pdist(points) if len(points) > 1 else np.ones(1)
@@ -192,7 +190,7 @@ def bandwidths(points: Array, rule: Bandwidth, rng: np.random.Generator) -> tupl
         found = _numbers(rule)
     if not found or not all(np.isfinite(b) and b > 0 for b in found):
         raise ValueError(
-            f"expected a positive bandwidth, got {rule!r} = {found}; if most items coincide, give a number"
+            f"bandwidth must be positive, got {rule!r} = {found}; if most features coincide, give a number"
         )
     return found
 
@@ -203,5 +201,5 @@ def _numbers(rule: Any) -> tuple[float, ...]:
     except (TypeError, ValueError):
         values = np.zeros((0, 0))
     if values.ndim > 1 or isinstance(rule, bool):
-        raise ValueError(f'expected bandwidth "mean", "median", a number or several, got {rule!r}')
+        raise ValueError(f'bandwidth must be "mean", "median", a number or several, got {rule!r}')
     return tuple(np.atleast_1d(values).tolist())

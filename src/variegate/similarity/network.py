@@ -1,4 +1,4 @@
-"""Similarity from a network: items with the same distances to the hubs are alike."""
+"""Similarity from a network: features with similar distances to the hubs are alike."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ def from_network(
 ) -> SimilarityFeatures:
     """Return Φ of features that are nodes of a network: K_ij = exp(−‖f_i − f_j‖² / σ²).
 
-    f_i holds the shortest-path distances of node i to the hubs, the nodes with most neighbours; a hub that
-    cannot be reached is one step further than the furthest that can.  Paper: section 5.1.
+    f_i holds the shortest-path distances of node i to the hubs, the nodes with the most neighbours; an unreachable
+    hub counts as one step more than the largest finite distance.  Paper: section 5.1.
 
     Parameters
     ----------
     graph : a file (see `variegate.data.read_network`), a `Network`, a networkx graph or a sparse matrix
-    features : the M names, in the order of the data's columns; names, aliases, any case (`Network.locate`)
+    features : the M names or aliases, in the order of the data's columns, in any case (`Network.locate`)
     hubs : how many (ties by name), or their names
     bandwidth : σ: "mean" (the paper's rule) or "median" distance between profiles, a number or several
-    rank, tol : at most `rank` features (None: the tolerance decides), fewer at trace error `tol`
-    min_degree : instead of a number of hubs, all nodes with more neighbours than this (the paper: 100)
+    rank, tol : number of columns of Φ: at most `rank` (None: 1,000), fewer if they reach the trace error `tol`
+    min_degree : instead of `hubs`: all nodes with more neighbours than this (the paper: 100)
     rng : generator or seed; None is seed 0
 
-    Features that are not in the network are similar to none, as far as the rank allows, and a warning
-    counts them: up to rank/4 of them get a column of their own and are exactly orthogonal to the rest;
-    if there are more, their directions are random, and their similarities about ±1/√rank.
+    Features that are not in the network are similar to no other, as far as the rank allows, and a warning counts
+    them: up to rank/4 of them get one column each and are exactly orthogonal to the rest; more get random
+    directions, with similarities of about ±1/√rank.
 
     >>> path = np.diag(np.ones(4), 1)  # 0 - 1 - 2 - 3 - 4
     >>> phi = from_network(path, [0, 1, 4], hubs=["2"], bandwidth=1.0)
@@ -74,10 +74,10 @@ def network_kernel(
     min_degree: int | None = None,
     rng: np.random.Generator | int | None = None,
 ) -> RadialKernel:
-    """Return the kernel that `from_network` factorises, in full: its blocks are computed on demand.
+    """Return the kernel that `from_network` factorises; its blocks are computed on demand.
 
-    To judge sets by: rescaling the rows of a truncated factor makes similar features more similar than they are.
-    All features must be in the network.
+    Use it to measure the diversity of sets: in a truncated factor with rescaled rows, features look more similar than
+    they are. All features must be in the network.
 
     >>> path = np.diag(np.ones(4), 1)  # 0 - 1 - 2 - 3 - 4
     >>> kernel = network_kernel(path, [0, 1, 4], hubs=["2"], bandwidth=1.0)
@@ -89,7 +89,7 @@ def network_kernel(
     nodes = network.locate(names)
     if (nodes < 0).any():
         first = names[int(np.flatnonzero(nodes < 0)[0])]
-        raise ValueError(f"expected features that are nodes of the network, but {first!r} is none; leave it out")
+        raise ValueError(f"features must be nodes of the network, got {first!r}, which is not one; leave it out")
     profiles = hub_distances(network, choose_hubs(network, hubs, min_degree), nodes)
     return radial_kernel(profiles, bandwidth, generator(rng))
 
@@ -99,7 +99,7 @@ def _check_known(known: Array, names: list[str], network: Network) -> None:
         kind = f"the first feature is '{names[0]}'" if names else "there are no features"
         node = f"a node is called '{network.names[0]}'" if network.names else "the network is empty"
         raise ValueError(
-            f"expected features that are nodes of the network, but none of {len(names)} is: {kind}, {node}; "
+            f"features must be nodes of the network, but none of the {len(names)} is: {kind}, {node}; "
             "use the same kind of names in both"
         )
     if not known.all():
