@@ -1,8 +1,8 @@
 """Check a built site without a network: python docs/check_site.py docs/_build/html.
 
-Every link inside the site leads to a page and an anchor that exist; nothing is fetched from another machine; what
-readers look for is two clicks from the front page; every public name is in the reference. Links to other sites are
-listed, not followed.
+Checks that every link inside the site leads to an existing page and anchor; nothing is fetched from another machine;
+the main topics are within two clicks of the front page; every public name is in the reference. Links to other sites
+are listed, not followed.
 """
 
 import sys
@@ -44,12 +44,12 @@ class Page(HTMLParser):
 
 
 def is_remote(address: str) -> bool:
-    """Whether it is on another machine."""
+    """Whether the address is on another machine."""
     return address.startswith("//") or urlsplit(address).scheme in ("http", "https", "ftp", "ws", "wss")
 
 
 def target(page: Path, address: str) -> Path:
-    """The file that an address of a page means."""
+    """The file of an address on a page."""
     path = unquote(urlsplit(address).path)
     return (page.parent / path).resolve() if path else page
 
@@ -68,7 +68,7 @@ def dead_links(pages: dict[Path, Page]) -> list[str]:
 
 
 def remote_resources(root: Path, pages: dict[Path, Page]) -> list[str]:
-    """What a browser would fetch from elsewhere, in pages and style sheets."""
+    """Resources that pages and style sheets would fetch from other machines."""
     found = [f"{path.name}: fetches {a}" for path, page in pages.items() for a in page.resources if is_remote(a)]
     for sheet in root.rglob("*.css"):
         text = sheet.read_text(encoding="utf-8").replace(" ", "").replace('"', "").replace("'", "")
@@ -79,7 +79,7 @@ def remote_resources(root: Path, pages: dict[Path, Page]) -> list[str]:
 
 
 def closed_doors(root: Path, pages: dict[Path, Page]) -> list[str]:
-    """Doors of the front page that do not open in two clicks."""
+    """Topics of the front page that are not within two clicks."""
     front = root / "index.html"
     first = {target(front, link) for link in pages[front].links}
     second = {target(path, link) for path in first & pages.keys() for link in pages[path].links}
@@ -91,7 +91,7 @@ def closed_doors(root: Path, pages: dict[Path, Page]) -> list[str]:
 
 
 def undocumented(pages: dict[Path, Page]) -> list[str]:
-    """Public names without a place in the reference, wherever they are defined."""
+    """Public names that are missing from the reference."""
     anchors = set().union(*(page.anchors for page in pages.values()))
     known = {anchor.rpartition(".")[2] for anchor in anchors if anchor.startswith("variegate.")}
     known |= {anchor.removeprefix("module-variegate.") for anchor in anchors}

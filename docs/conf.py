@@ -71,7 +71,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "filename_pattern": r"plot_",
     "within_subsection_order": "FileNameSortKey",
-    "ignore_pattern": r"(__init__|poisson|readme_)",
+    "ignore_pattern": r"(__init__|costs|readme_)",
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_memory": False,
@@ -84,7 +84,7 @@ sphinx_gallery_conf = {
 
 
 def _as_rst(app, what, name, obj, options, lines):
-    """Docstrings are plain text that reads well in a terminal: |S| is a size there, and coef_ a name."""
+    """Escape docstrings, which are written as plain text: |S| is a size there, and coef_ a name."""
     if lines and lines[0].startswith("Alias for field number"):  # fields of named tuples
         lines.clear()
     if (getattr(obj, "__module__", None) or "").startswith("sklearn."):
@@ -99,7 +99,7 @@ def _as_rst(app, what, name, obj, options, lines):
 
 
 def _link_names(app, doctree):
-    """`vg.fit` and `variegate.dpp.LowRankDPP` on a page lead to the reference, where they are found there."""
+    """Link `vg.fit` and `variegate.dpp.LowRankDPP` on a page to the reference, if they are in it."""
     for node in list(doctree.findall(nodes.literal)):
         name = re.fullmatch(r"(vg|variegate)\.(\w+(?:\.\w+)*)", node.astext())
         if name is None or isinstance(node.parent, nodes.reference | addnodes.pending_xref):

@@ -1,4 +1,4 @@
-"""The page of all error messages: read from the source when the site is built, so that none is missing."""
+"""The page of all error messages, generated from the source when the site is built."""
 
 import ast
 from collections import defaultdict
@@ -17,14 +17,14 @@ FOR_USERS = {
 }
 HEAD = """# Every error message
 
-Errors are raised before any work is done wherever that is possible. Each says what was expected, what came, and what
-to do. This page is read from the source, so that your search finds the very text; `…` stands for what depends on your
+Errors are raised before any work is done wherever possible. Each says what was expected, what was given, and what to
+do. This page is generated from the source, so you can search for the exact text; `…` stands for what depends on your
 input.
 """
 
 
 def text_of(node: ast.expr) -> str:
-    """The words of a message, with … for what is filled in; "" if it is no literal."""
+    """The text of a message, with … for what is filled in; "" if it is not a literal."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.JoinedStr):
@@ -41,7 +41,7 @@ def text_of(node: ast.expr) -> str:
 
 
 def value_of(node: ast.expr) -> str:
-    """The value to give an argument, where it is always the same."""
+    """The value of an argument, if it is a constant."""
     return repr(node.value) if isinstance(node, ast.Constant) else "…"
 
 

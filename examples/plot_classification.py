@@ -2,8 +2,8 @@
 Classification
 ==============
 
-Ten measurements of tumours, several of which say the same (radius, perimeter, area). Three of them shall tell
-malignant from benign.
+Ten measurements of tumours, several of which are nearly the same (radius, perimeter, area). Choose three that
+distinguish malignant from benign tumours.
 """
 
 import numpy as np
@@ -18,14 +18,14 @@ model = vg.DiverseClassifier(n_features_to_select=3, random_state=0).fit(X, y)
 print(model.get_feature_names_out().tolist())
 
 # %%
-# What could stand in for what: the odds of other sets of three against the best one.
+# Alternatives: the odds of other sets of three against the best one.
 
 others = model.posterior_.alternatives(4, size=3)
 for other in others:
     print(f"{other.odds:.2f}", ", ".join(other.features))
 
 # %%
-# Probabilities of new tumours come with intervals, which know of the uncertainty about the set too.
+# Predicted probabilities come with intervals, which include the uncertainty about the set.
 
 new, kind = table.data.iloc[1:200:8, :10], table.target_names[table.target[1:200:8]]
 p = model.predict_proba(new)[:, 1]

@@ -3,7 +3,7 @@ Fine-mapping
 ============
 
 Genetic variants come in blocks of linkage; many are statistically the same. Which of sixty variants affect a trait?
-Two do. The honest answer is not two names, but two groups of variants with their probabilities.
+Two do. The right answer is not two names, but two groups of variants with their probabilities.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ N, M = 150, 60
 
 
 def haplotypes(n):
-    """Chains of 0 and 1 in which neighbours are mostly equal, with three places where they are not."""
+    """Sequences of 0 and 1 in which neighbours are mostly equal, except at three positions."""
     switch = np.full(M, 0.01)
     switch[[15, 30, 45]] = 0.5
     start = rng.random((n, 1)) < 0.4

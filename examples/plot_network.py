@@ -2,10 +2,10 @@
 Genes on a network
 ==================
 
-Sixty genes in six modules of a network. Expression correlates only weakly within a module, so the columns know
-little of who does the same; the network does. Similarity comes from distances to its hubs. The data are few (sixty
-samples) and noisy: where they leave the choice open, similarity decides. With more data both would choose the same
-genes, and so they do here for some seeds: this one shows the difference.
+Sixty genes in six modules of a network. Expression correlates only weakly within a module, so the columns say little
+about which genes are related; the network does. Similarity comes from distances to its hubs. The data are few (sixty
+samples) and noisy: if they do not determine the choice, similarity does. With more data both similarities would lead
+to the same genes, as they do here for some seeds; this seed shows the difference.
 """
 
 import numpy as np

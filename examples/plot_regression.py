@@ -3,7 +3,7 @@ Regression among near-copies
 ============================
 
 Forty columns in eight blocks; within a block columns correlate with r = 0.95. One column in each of four blocks
-matters. The Lasso, told to take as many as we do, takes two of one block and misses another; a diverse set takes
+matters. The Lasso, with the same number of columns, takes two of one block and misses another; a diverse set takes
 one of each.
 """
 
@@ -27,7 +27,7 @@ print(
 print("Lasso, blocks:   ", sorted(data.groups[lasso].tolist()))
 
 # %%
-# Inclusion probabilities say how sure that is, and which columns could stand in for each other.
+# Inclusion probabilities show how certain that is, and which columns could replace each other.
 
 p = model.posterior_.inclusion_prob()
 fig, ax = plt.subplots(figsize=(8, 2.6), layout="constrained")

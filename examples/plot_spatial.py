@@ -2,10 +2,9 @@
 Where to put basis functions
 ============================
 
-A field is measured at sixty places, with noise; it shall be written as a sum of eight bumps on a 7×7 grid. Bumps
-that overlap are alike, so a diverse set spreads over the area. That has a price here: refitted by least squares,
-the Lasso's crowded bumps predict new places a little better. Averaging over sets, which is what `score` does, makes
-up for it.
+A field is measured at sixty places, with noise, and is approximated by eight bumps on a 7×7 grid. Bumps that overlap
+are alike, so a diverse set spreads over the area. This has a cost here: refitted by least squares, the Lasso's crowded
+bumps predict new places a little better. Averaging over sets, as `score` does, compensates for it.
 """
 
 import numpy as np

@@ -2,8 +2,8 @@
 Wavelengths of a spectrum
 =========================
 
-Spectra are smooth: neighbouring wavelengths are near-copies. Three substances with broad bands are mixed; the
-amount of one of them is asked for. Similarity is distance along the wavelength axis.
+Spectra are smooth: neighbouring wavelengths are near-copies. Three substances with broad bands are mixed, and the
+amount of one of them is predicted. Similarity comes from the distance between wavelengths.
 """
 
 import numpy as np
@@ -26,8 +26,8 @@ model = vg.DiverseRegressor(similarity=phi, random_state=0).fit(X, fat)
 print("wavelengths:", wavelength[model.support_].round().astype(int).tolist())
 
 # %%
-# One chosen wavelength is in a band of fat. The other is outside, where there is protein, whose bands overlap with
-# those of fat, and the baseline: it says what to take off.
+# One chosen wavelength is in a band of fat. The other is outside, where it measures the baseline and protein, whose
+# bands overlap with those of fat: it corrects for both.
 
 fig, (top, bottom) = plt.subplots(2, 1, figsize=(7, 4), sharex=True, layout="constrained")
 for spectrum, name, colour in zip(pure, bands, ("#D55E00", "#56B4E9", "#9A9A9A"), strict=True):

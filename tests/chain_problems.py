@@ -17,7 +17,7 @@ NONE = np.empty(0, dtype=np.int64)
 
 @contextmanager
 def chains_only():
-    """Chains, however few sets there are."""
+    """Chains instead of enumeration, even if there are few sets."""
     most, enumeration.MOST = enumeration.MOST, 0
     try:
         yield

@@ -13,6 +13,6 @@ def rng():
 
 @pytest.fixture
 def chains():
-    """Chains, however few sets there are."""
+    """Chains instead of enumeration, even if there are few sets."""
     with chains_only():
         yield

@@ -6,7 +6,7 @@ from scipy.special import logsumexp
 
 from oracle import all_sets
 from variegate.inference import Target
-from variegate.likelihoods import Gaussian, Logistic
+from variegate.likelihoods import Cox, Gaussian, Logistic, NegativeBinomial, Poisson
 from variegate.priors import bernoulli_prior, dpp_prior
 
 PAIRS = [("dpp", "dpp"), ("bernoulli", "dpp"), ("dpp", "bernoulli"), ("bernoulli", "bernoulli")]
@@ -22,7 +22,20 @@ def correlated_data(M=10, N=60, r=0.9, group=2, seed=0, task="gaussian"):
     eta = X @ beta
     if task == "logistic":
         return X, (rng.random(N) < 1 / (1 + np.exp(-1.5 * eta))).astype(float)
+    if task == "cox":
+        return X, np.column_stack([rng.exponential(np.exp(-eta)), rng.random(N) < 0.7])
+    if task in ("poisson", "negative binomial"):
+        return X, rng.poisson(np.exp(0.5 + 0.7 * eta))
     return X, eta + rng.normal(size=N)
+
+
+LIKELIHOODS = {
+    "gaussian": lambda X, y: Gaussian(X, y, slab_precision=10.0),
+    "logistic": lambda X, y: Logistic(X, y, slab_precision=1.0),
+    "cox": lambda X, y: Cox(X, *y.T, slab_precision=1.0),
+    "poisson": lambda X, y: Poisson(X, y, slab_precision=1.0),
+    "negative binomial": lambda X, y: NegativeBinomial(X, y, dispersion=0.3, slab_precision=1.0),
+}
 
 
 def similarity_of_columns(X):
@@ -33,7 +46,7 @@ def similarity_of_columns(X):
 
 def make_target(prior="dpp", posterior="dpp", *, task="gaussian", size=None, expected_size=3.0, **data):
     X, y = correlated_data(task=task, **data)
-    likelihood = Logistic(X, y, slab_precision=1.0) if task == "logistic" else Gaussian(X, y, slab_precision=10.0)
+    likelihood = LIKELIHOODS[task](X, y)
     phi = similarity_of_columns(X)
     law = (
         bernoulli_prior(X.shape[1], expected_size=expected_size)

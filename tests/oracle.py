@@ -1,4 +1,4 @@
-"""The enumeration oracle: every set of a small problem with its weight, in as many digits as it takes."""
+"""The enumeration oracle: every set of a small problem with its weight, to 60 digits."""
 
 from fractions import Fraction
 from itertools import combinations
@@ -74,7 +74,7 @@ def enumerate_independent(theta):
 
 
 def g_test(draws, oracle, prob=None):
-    """p-value of Wilks' G test of drawn sets against their enumerated law, rare sets pooled."""
+    """p-value of Wilks' G test of drawn sets against their enumerated probabilities, rare sets pooled."""
     prob = oracle.prob if prob is None else prob
     index = {tuple(S.tolist()): i for i, S in enumerate(oracle.sets)}
     counts = np.bincount([index[tuple(S.tolist())] for S in draws], minlength=len(prob))
@@ -90,11 +90,11 @@ def g_test_counts(counts, prob):
     common = int((expected >= 5).sum())
     counts = np.append(counts[:common], counts[common:].sum())
     expected = np.append(expected[:common], expected[common:].sum())
-    if expected[-1] < 5 and common > 0:  # too rare even together: join the rarest of the common ones
+    if expected[-1] < 5 and common > 0:  # too rare even when pooled: add them to the rarest common set
         counts = np.append(counts[:-2], counts[-2:].sum())
         expected = np.append(expected[:-2], expected[-2:].sum())
     if len(counts) == 1:
-        return 1.0  # a single possible outcome, and it came every time
+        return 1.0  # only one outcome is possible
     seen = counts > 0
     G = 2 * (counts[seen] * np.log(counts[seen] / expected[seen])).sum()
     return float(stats.chi2.sf(G, len(counts) - 1))

@@ -63,6 +63,7 @@ def whole_candidates(M):
 
 
 def training(X, y):
+    from variegate.design import Design
     from variegate.selection import Training
 
-    return Training(X, None, y, None)
+    return Training(Design.of(X, np.ones(len(X))), None, y, None)

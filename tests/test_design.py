@@ -65,7 +65,7 @@ def test_a_column_far_from_zero_is_measured_closely(form, rng):
     moved = X + np.array([1e12, 0.0])
     weights = rng.uniform(0.5, 2.0, size=50)
     got = Design.of(form(moved), weights)
-    expected = Design.of(moved - [1e12, 0], weights)  # what 1e12 left of the digits
+    expected = Design.of(moved - [1e12, 0], weights)  # the digits that 1e12 leaves
     np.testing.assert_allclose(got.inverse_scale, expected.inverse_scale, rtol=1e-9)
     np.testing.assert_allclose(got.columns(np.arange(2)), expected.columns(np.arange(2)), atol=2e-4)
 
@@ -103,7 +103,7 @@ def test_gram_rows_are_evicted_oldest_first():
 
 
 def test_rows_are_right_after_an_interrupt():
-    """Ctrl-C while rows are computed: what was evicted for them must not be lost, nor found, twice."""
+    """Ctrl-C while rows are computed: evicted features must not point at wrong rows."""
     hurry = [True]
 
     def compute(S):

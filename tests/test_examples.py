@@ -7,9 +7,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 
-def test_poisson():
-    """Any Python callable serves as a likelihood: counts, by Laplace."""
+def test_costs():
+    """A log-likelihood with its derivatives serves the exact chain."""
     done = subprocess.run(
-        [sys.executable, str(ROOT / "examples/poisson.py")], capture_output=True, text=True, check=True
+        [sys.executable, str(ROOT / "examples/costs.py")], capture_output=True, text=True, check=True
     )
     assert "best set: [0, 6]" in done.stdout

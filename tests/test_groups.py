@@ -1,4 +1,4 @@
-"""Groups of features that stand in for each other."""
+"""Groups of features that can replace each other."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def test_blocks_are_groups(model):
         assert np.isin(g.chosen, model.posterior_.labels[model.selection_.chosen])
         assert g.likeness == ("alone" if len(g.positions) == 1 else "columns")
         assert g.purity == 1.0 if len(g.positions) == 1 else 0.99 < g.purity < 1.0
-    assert max(model.inclusion_probabilities_[:4]) < 0.9  # nobody alone says what the group says
+    assert max(model.inclusion_probabilities_[:4]) < 0.9  # no single feature is as probable as the group
 
 
 def test_probability_of_a_group_is_that_of_enumeration():
@@ -140,7 +140,7 @@ def test_only_the_most_probable_features_are_looked_at(model, monkeypatch):
 
 @pytest.mark.parametrize("wrong", [{"level": 1.0}, {"threshold": -0.1}, {"purity": "high"}])
 def test_wrong_shares(model, wrong):
-    with pytest.raises(ValueError, match=f"expected {next(iter(wrong))} to be at least 0 and below 1"):
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be at least 0 and below 1"):
         model.posterior_.groups(**wrong)
 
 

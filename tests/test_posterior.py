@@ -12,9 +12,10 @@ from variegate.inference import ChainSettings, ConvergenceWarning, Settings, Tar
 from variegate.inference.local_search import polish
 from variegate.inference.variational.importance import smooth
 from variegate.likelihoods import CustomLikelihood, Gaussian, Logistic
-from variegate.posterior import Posterior, jaccard_distance
+from variegate.posterior import Posterior
 from variegate.predictions import PredictiveMixture
 from variegate.priors import dpp_prior
+from variegate.sets import jaccard_distance
 
 NAMES = np.array(["TP53", "BRCA1", "MYC", "ESR1", "PGR", "ERBB2", "GATA3", "MKI67"])
 GIVEN = Settings(learn_size=False, learn_slab=False)
@@ -260,7 +261,7 @@ def test_diagnostics_notice_a_copy_that_mean_field_overlooks(family):
     else:
         assert p.max() > 0.95
         assert d.bound.overlooked > 3
-        assert any("stand in for each other" in m and m.endswith("lets them share it.") for m in d.messages())
+        assert any("replace each other" in m and m.endswith("lets them share it.") for m in d.messages())
 
 
 @pytest.mark.parametrize("family", ["bernoulli", "dpp"])
@@ -325,7 +326,7 @@ def test_diagnostics_speak():
     text = " ".join(ill.messages())
     assert "max_iter" in text
     assert 'solver="chain"' in text
-    assert "hardly support" in text
+    assert "barely support" in text
     assert "148 times rarer" in text
     assert "DPP" not in text
     assert "A DPP posterior" in " ".join(ill._replace(bound=bound._replace(independent=True)).messages())
@@ -336,7 +337,7 @@ def test_diagnostics_of_chains_speak():
     assert well.messages() == []
     text = " ".join(well._replace(converged=False, largest_error=0.11, expected_size=0.1).messages())
     assert "uncertain by up to 0.22 (two Monte Carlo errors of 0.11; 0.03 was asked for)" in text
-    assert "hardly support" in text
+    assert "barely support" in text
 
 
 class TestPrediction:
@@ -427,7 +428,7 @@ class TestBadInput:
             (lambda p: p.condition(include=[8]), "positions from 0 to 7, got 8"),
             (lambda p: p.condition(include=[0, 1]).map(1), "at least 2"),
             (lambda p: p.map(9), "between 0 and 8"),
-            (lambda p: p.sample(-1), "negative"),
+            (lambda p: p.sample(-1), "at least 0, got -1"),
             (lambda p: Posterior(p.fit, np.array(["a"])), "8 names"),
         ],
     )

@@ -11,7 +11,7 @@ ROOMS = [
     "variegate", "variegate.baselines", "variegate.comparison", "variegate.data", "variegate.datasets",
     "variegate.dpp", "variegate.estimators", "variegate.inference", "variegate.likelihoods", "variegate.metrics",
     "variegate.plots", "variegate.posterior", "variegate.predictions", "variegate.priors", "variegate.report",
-    "variegate.saving", "variegate.screening", "variegate.similarity",
+    "variegate.saving", "variegate.screening", "variegate.similarity", "variegate.tasks",
 ]  # fmt: skip
 
 

@@ -22,6 +22,8 @@ X[:, 5] = X[:, 0] + 0.1 * RNG.normal(size=50)
 Y = X[:, 0] - 2 * X[:, 1] + 0.5 * RNG.normal(size=50)
 FRAME = pd.DataFrame(X, columns=list("abcdefgh"))
 THREE = np.array(["low", "mid", "high"])[np.digitize(Y, [-1, 1])]
+TIMES = vg.tasks.survival_rows(RNG.exponential(np.exp(-Y)), RNG.random(50) < 0.7)
+COUNTS = RNG.poisson(np.arange(1, 51) * np.exp(0.2 * Y))
 QUICK = {"max_iter": 4, "random_state": 0}
 Q = {"solver": "rao_blackwell", "n_starts": 1, **QUICK}
 SOLVERS = {"chain": QUICK, "variational": Q}
@@ -44,6 +46,8 @@ MODELS = {
         screen=6,
         **quick,
     ).fit(FRAME, Y > 0, sample_weight=np.arange(50) % 3 + 1),
+    "survival": lambda quick: vg.DiverseSurvival(groups={"c": "g", "d": "g"}, **quick).fit(FRAME, TIMES),
+    "counts": lambda quick: vg.DiverseCounts(**quick).fit(FRAME, COUNTS, exposure=np.arange(1, 51)),
     "function": lambda quick: vg.DiverseRegressor(similarity=lambda Z: np.eye(Z.shape[1]), **quick).fit(X, Y),
 }
 
@@ -448,14 +452,14 @@ def test_a_name_as_long_as_names_may_be(tmp_path):
 def test_what_cannot_be_saved(tmp_path):
     with pytest.raises(ValueError, match="has not been fitted"):
         vg.save(vg.DiverseRegressor(), tmp_path / "x.vg")
-    with pytest.raises(TypeError, match="save takes a fitted DiverseClassifier or DiverseRegressor, got dict"):
+    with pytest.raises(TypeError, match=r"save takes a fitted DiverseClassifier, .* or DiverseSurvival, got dict"):
         vg.save({}, tmp_path / "x.vg")
     labels = vg.DiverseRegressor(groups=[Boom] * 2 + list("abcdef"), **QUICK).fit(X, Y)
     with pytest.raises(TypeError, match="cannot hold groups = type"):
         vg.save(labels, tmp_path / "x.vg")
     with pytest.raises(FileNotFoundError):
         vg.load(tmp_path / "x.vg")
-    with pytest.raises(FileNotFoundError, match=r"no folder .*nowhere to write .* into; make it first"):
+    with pytest.raises(FileNotFoundError, match=r"no folder .*nowhere to write .* into; create it first"):
         vg.save(made("regressor"), tmp_path / "nowhere" / "x.vg")
     assert os.listdir(tmp_path) == []
 

@@ -133,10 +133,10 @@ def test_classes_can_be_words():
         ((X, T, 0), "positive whole number"),
         ((X, T, 2, "chi2"), "likelihood_ratio"),
         ((X, T[:-1], 2), "shapes"),
-        ((X, T * 0.0, 2), "varies"),
+        ((X, T * 0.0, 2), "y must vary"),
         ((np.where(X > 5, np.nan, X), T, 2), "missing"),
-        ((X, SIGNAL, 2, "likelihood_ratio"), "two classes, got 50"),
-        ((X, np.where(T, np.nan, 0.0), 2), "outcome without missing"),
+        ((X, SIGNAL, 2, "likelihood_ratio"), "y must have two classes, got 50"),
+        ((X, np.where(T, np.nan, 0.0), 2), "y must not have missing values"),
         ((sparse.csr_array(np.where(X > 5, np.nan, X)), T, 2), "missing"),
     ],
 )
@@ -147,5 +147,5 @@ def test_bad_input(arguments, message):
 
 @pytest.mark.parametrize("weights", [np.ones(3), -np.ones(50), np.zeros(50), np.full(50, np.nan)])
 def test_bad_weights(weights):
-    with pytest.raises(ValueError, match="sample_weight to hold 50 finite numbers"):
+    with pytest.raises(ValueError, match="sample_weight must hold 50 finite non-negative numbers"):
         screen(X, T, 2, sample_weight=weights)

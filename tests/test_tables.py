@@ -114,7 +114,7 @@ def test_quantiles_of_one_component_and_of_atoms():
 
 
 def test_selection_table_tells_what_the_model_tells():
-    model = vg.DiverseRegressor(always_include=["g5"], screen=4, **QUICK).fit(X, Y)
+    model = vg.DiverseRegressor(always_include=["g5"], screen=1, expected_size=1e-4, **QUICK).fit(X, Y)
     table = selection_table(model)
     assert list(table) == [
         "feature", "inclusion_probability", "error", "coefficient", "lower", "upper", "selected", "role", "rank",

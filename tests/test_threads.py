@@ -1,4 +1,4 @@
-"""Work side by side: all of it is done, errors arrive, and the number of cores changes nothing."""
+"""Parallel work: all of it is done, errors are raised, and the number of cores does not change the result."""
 
 import os
 import threading
@@ -11,7 +11,7 @@ from variegate import design, threads
 
 @pytest.fixture
 def cores(monkeypatch):
-    """Say how many cores there are."""
+    """Pretend to have a number of cores."""
 
     def pretend(n):
         monkeypatch.delenv("OMP_NUM_THREADS", raising=False)

@@ -1,4 +1,4 @@
-"""The paper's figure 1: a group of three that grows alike comes to count as one."""
+"""The paper's figure 1: a group of three items that become alike counts as one in the limit."""
 
 import numpy as np
 from matplotlib import pyplot as plt

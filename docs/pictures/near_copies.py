@@ -51,7 +51,7 @@ def draw(data, sets):
 
 
 def main():
-    """Draw the first hard table, and tell the means over hard and easy ones."""
+    """Draw the first hard table, and print the means over hard and easy ones."""
     for rows, columns, true in (HARD, EASY):
         found = [chosen(seed, rows, columns, true) for seed in range(TABLES)]
         for name, mean in mean_hits(found).items():

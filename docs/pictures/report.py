@@ -1,4 +1,4 @@
-"""The README's picture of a report: its own line of shell, and the page that comes out of it in Chromium.
+"""The README's picture of a report: runs the README's command and takes a screenshot of the page in Chromium.
 
 python docs/pictures/report.py
 """
@@ -20,7 +20,7 @@ WIDTH, MARGIN = 900, 24
 
 
 def write_report(folder: Path) -> Path:
-    """What the README says, in an empty folder; returns the page."""
+    """Run the README's commands in an empty folder; return the page."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     (block,) = [block for block in blocks(readme) if block.language == "bash"]
     run_bash(block.body, "README.md", folder)

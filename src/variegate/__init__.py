@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from .comparison.compare import compare
     from .comparison.stability import stability_selection
     from .dpp import IndependentSets, LowRankDPP
-    from .estimators import DiverseClassifier, DiverseRegressor
+    from .estimators import DiverseClassifier, DiverseCounts, DiverseRegressor, DiverseSurvival
     from .inference import (
         ChainSettings,
         ConvergenceWarning,
@@ -18,7 +18,16 @@ if TYPE_CHECKING:
         fit,
         sample,
     )
-    from .likelihoods import CustomLikelihood, Gaussian, Logistic, SumLikelihood
+    from .likelihoods import (
+        Cox,
+        CustomLikelihood,
+        Gaussian,
+        Laplace,
+        Logistic,
+        NegativeBinomial,
+        Poisson,
+        SumLikelihood,
+    )
     from .posterior import Posterior
     from .priors import bernoulli_prior, dpp_prior
     from .saving import load, save
@@ -26,14 +35,20 @@ if TYPE_CHECKING:
 __all__ = [
     "ChainSettings",
     "ConvergenceWarning",
+    "Cox",
     "CustomLikelihood",
     "DiverseClassifier",
+    "DiverseCounts",
     "DiverseRegressor",
+    "DiverseSurvival",
     "Fit",
     "Gaussian",
     "IndependentSets",
+    "Laplace",
     "Logistic",
     "LowRankDPP",
+    "NegativeBinomial",
+    "Poisson",
     "Posterior",
     "Sample",
     "Settings",
@@ -53,16 +68,17 @@ __all__ = [
     "screening",
     "similarity",
     "stability_selection",
+    "tasks",
     "write_report",
 ]
 __version__ = "0.1.0.dev0"
 
 # opened on first use: numba, pandas and scikit-learn take a second, and `variegate --help` needs none of them
-_ROOMS = {"baselines", "data", "datasets", "metrics", "screening", "similarity"}
+_ROOMS = {"baselines", "data", "datasets", "metrics", "screening", "similarity", "tasks"}
 _NAMES = {
     "comparison": ("compare", "stability_selection"),
     "dpp": ("IndependentSets", "LowRankDPP"),
-    "estimators": ("DiverseClassifier", "DiverseRegressor"),
+    "estimators": ("DiverseClassifier", "DiverseCounts", "DiverseRegressor", "DiverseSurvival"),
     "inference": (
         "ChainSettings",
         "ConvergenceWarning",
@@ -73,7 +89,16 @@ _NAMES = {
         "fit",
         "sample",
     ),
-    "likelihoods": ("CustomLikelihood", "Gaussian", "Logistic", "SumLikelihood"),
+    "likelihoods": (
+        "Cox",
+        "CustomLikelihood",
+        "Gaussian",
+        "Laplace",
+        "Logistic",
+        "NegativeBinomial",
+        "Poisson",
+        "SumLikelihood",
+    ),
     "posterior": ("Posterior",),
     "priors": ("bernoulli_prior", "dpp_prior"),
     "report": ("write_report",),

@@ -1,4 +1,4 @@
-"""What an argument is, asked everywhere."""
+"""Checks of single arguments."""
 
 from numbers import Integral, Real
 from typing import Any
@@ -17,11 +17,11 @@ def is_whole(value: Any) -> bool:
 
 
 def generator(rng: np.random.Generator | int | None) -> np.random.Generator:
-    """Return the generator meant by `rng`; None means seed 0, so that the result is the same on every run."""
+    """Return the generator meant by `rng`; None means seed 0, so that every run gives the same result."""
     return rng if isinstance(rng, np.random.Generator) else np.random.default_rng(0 if rng is None else rng)
 
 
 def check_share(value: float, what: str) -> None:
-    """Refuse what is no number of at least 0 and below 1."""
+    """Raise unless `value` is a number of at least 0 and below 1."""
     if not isinstance(value, int | float | np.integer | np.floating) or not 0 <= value < 1:
-        raise ValueError(f"expected {what} to be at least 0 and below 1, got {value!r}")
+        raise ValueError(f"{what} must be at least 0 and below 1, got {value!r}")

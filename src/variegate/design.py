@@ -1,4 +1,4 @@
-"""The columns as everything sees them: centred and scaled implicitly, dense or sparse."""
+"""Columns that are centred and scaled implicitly, dense or sparse."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ from .threads import side_by_side
 from .types import FloatArray, IntArray
 
 BLOCK_BYTES = 1 << 20  # dense tables are read through a float64 buffer of this size, which fits in cache
-LARGE_PRODUCT = 1e8  # multiplications, five milliseconds of them: from here on two halves side by side
+LARGE_PRODUCT = 1e8  # multiplications (5 ms) above which a product is computed as two halves in parallel
 FAR = 1e-9  # columns whose standard deviation is a smaller fraction of the mean are measured from their first value
-ROUGH_BYTES = 1 << 26  # the most that columns in single precision, and their squares, may take
-FAINT = 1e-150  # the square of a smaller standard deviation has few digits or none
+ROUGH_BYTES = 1 << 26  # memory limit for columns in single precision and their squares
+FAINT = 1e-150  # smaller standard deviations have squares with few or no digits
 
 
 @dataclass(frozen=True)
@@ -40,18 +40,34 @@ class Design:
             centred = cls(X, centre, plain.inverse_scale)
             scale = np.sqrt(np.maximum(centred.squares(weights[None, :])[0] / n, 0.0))
         if not np.isfinite(scale).all():
-            raise ValueError("X has columns whose variance overflows; rescale them to a sensible unit.")
+            raise ValueError("X must have columns of moderate size, got one whose variance overflows; rescale it.")
         if _vary(X, np.flatnonzero(scale < FAINT), weights > 0):
-            raise ValueError("X has columns whose variance underflows; rescale them to a sensible unit.")
+            raise ValueError("X must have columns of moderate size, got one whose variance underflows; rescale it.")
         for columns, values in _dense_parts(X, np.flatnonzero(scale <= FAR * np.abs(centre))):
             centre[columns], scale[columns] = _measured_closely(values, weights)
         constant = scale <= FAINT
         return cls(X, centre, np.where(constant, 0.0, 1.0 / np.where(constant, 1.0, scale)))
 
+    def take(self, columns: IntArray) -> "Design":
+        """The design of some columns; X is copied unless they are all of them."""
+        if len(columns) == self.X.shape[1]:
+            return self
+        return Design(self.X[:, columns], self.centre[columns], self.inverse_scale[columns])
+
+    @property
+    def scale(self) -> FloatArray:
+        """Weighted standard deviations (M,), 0 for constant columns."""
+        return np.divide(1.0, self.inverse_scale, out=np.zeros_like(self.centre), where=self.varying)
+
     @property
     def varying(self) -> NDArray[np.bool_]:
         """Which columns (M,) are not constant."""
         return self.inverse_scale > 0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of X."""
+        return int(self.X.data.nbytes)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -68,8 +84,8 @@ class Design:
         return np.ascontiguousarray(self.columns(S).T)
 
     def standardised(self, X: Any, S: IntArray) -> FloatArray:
-        """Return columns S of any table with the same columns, on the scale of this one, dense (n, |S|)."""
-        # not np.take, which copies all of a Fortran-ordered table first
+        """Return columns S of another table with the same columns, on the scale of this one, dense (n, |S|)."""
+        # np.take would first copy all of a Fortran-ordered table
         raw = X[:, S].toarray() if sparse.issparse(X) else X[:, S]
         out: FloatArray = raw.astype(np.float64, copy=False)
         out -= self.centre[S]
@@ -81,18 +97,18 @@ class Design:
         return self.cross_and_squares(A, A[:0])[0]
 
     def squares(self, T: FloatArray) -> FloatArray:
-        """Return T (X̃ ∘ X̃) for T (n, N), as (n, M): weighted sums of squares of each column."""
+        """Return T (X̃ ∘ X̃) for T (n, N), as (n, M): weighted sums of squares of the columns."""
         return self.cross_and_squares(T[:0], T)[1]
 
     def cross_and_squares(self, A: FloatArray, T: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Both at once, so that a dense table is read once."""
+        """Return both at once, so that a dense table is read once."""
         cross, squares = self._sparse_products(A, T) if sparse.issparse(self.X) else self._dense_products(A, T)
         cross *= self.inverse_scale
         squares *= self.inverse_scale**2
         return cross, squares
 
     def roughly(self) -> "Design | RoughDesign":
-        """float32 copy for approximate products; self if X is large."""
+        """Return a float32 copy for approximate products; self if X is large."""
         N, M = self.shape
         if 8 * N * M > ROUGH_BYTES:
             return self
@@ -115,7 +131,7 @@ class Design:
     ) -> None:
         if direct and len(A):
             np.matmul(A, self.X[:, columns], out=cross[:, columns])
-            for row, total in zip(cross[:, columns], A.sum(axis=1), strict=True):  # no second array of this size
+            for row, total in zip(cross[:, columns], A.sum(axis=1), strict=True):  # avoids a second array of this size
                 row -= total * self.centre[columns]
         for span, block in self._centred_blocks(columns) if len(T) or not direct else ():
             if not direct:
@@ -124,12 +140,11 @@ class Design:
 
     @cached_property
     def _near_origin(self) -> bool:
-        # then centring after the product loses at most two digits
+        # if so, centring after the product loses at most two digits
         return bool((np.abs(self.centre) * self.inverse_scale).max() < 100.0)
 
     def _centred_blocks(self, columns: slice) -> Iterator[tuple[slice, FloatArray]]:
-        # Centring before multiplying avoids the cancellation of Σ t x² − 2 x̄ Σ t x + x̄² Σ t, and float32
-        # becomes float64 on the way.
+        # Centring before multiplying avoids the cancellation of Σ t x² − 2 x̄ Σ t x + x̄² Σ t, and converts float32.
         N = self.shape[0]
         width = min(columns.stop - columns.start, max(16, BLOCK_BYTES // (8 * N)))
         buffer = np.empty((N, width), order="F" if self.X.flags.f_contiguous else "C")
@@ -144,7 +159,7 @@ class Design:
         if not len(T):
             return cross, np.empty((0, X.shape[1]))
         absent = T.sum(axis=1)[:, None] - (self._stored(np.ones(X.nnz)).T @ T.T).T
-        absent[:, np.diff(X.indptr) == X.shape[0]] = 0.0  # else rounding makes a full constant column vary
+        absent[:, np.diff(X.indptr) == X.shape[0]] = 0.0  # otherwise rounding makes a full constant column vary
         deviations = X.data - np.repeat(centre, np.diff(X.indptr))
         return cross, (self._stored(deviations**2).T @ T.T).T + centre**2 * np.maximum(absent, 0.0)
 
@@ -160,7 +175,7 @@ class RoughDesign:
     squared: NDArray[np.float32]  # (N, M)
 
     def cross_and_squares(self, A: FloatArray, T: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """A X̃ and T (X̃ ∘ X̃), to about six digits of the largest term."""
+        """Return A X̃ and T (X̃ ∘ X̃), to about six digits of the largest term."""
         N, M = self.Z.shape
         cross, squares = np.empty((len(A), M)), np.empty((len(T), M))
         left, weights = A.astype(np.float32), T.astype(np.float32)
@@ -174,23 +189,23 @@ class RoughDesign:
 
 
 def _halves(M: int, work: int) -> list[slice]:
-    """All columns, or two halves of them where each takes enough `work` to be worth a thread."""
+    """All columns, or two halves if each takes enough `work` to be worth a thread."""
     return [slice(0, M // 2), slice(M // 2, M)] if M > 1 and M * work > LARGE_PRODUCT else [slice(0, M)]
 
 
 def are_constant(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which columns of a dense table (n, m) are constant, up to the rounding error of numbers of their size.
+    """Which columns of a dense table (n, m) are constant up to rounding.
 
     >>> are_constant(np.array([[0.3, 1e12], [0.1 + 0.2, 1e12 + 1]])).tolist()
     [True, False]
     """
     high, low = values.max(axis=0).astype(np.float64), values.min(axis=0).astype(np.float64)
     rounding = 4 * np.finfo(np.float64).eps * np.maximum(np.abs(high), np.abs(low))
-    return np.asarray(0.5 * high - 0.5 * low <= rounding)  # the difference itself may be no float
+    return np.asarray(0.5 * high - 0.5 * low <= rounding)  # high − low may overflow
 
 
 def _measured_closely(values: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Weighted means and standard deviations of columns far from zero; the second is 0 for constant ones."""
+    """Weighted means and standard deviations of columns far from zero; 0 standard deviation for constant ones."""
     counted = weights > 0
     share = weights[counted] / weights.sum()
     base = values[counted][0]
@@ -201,7 +216,7 @@ def _measured_closely(values: FloatArray, weights: FloatArray) -> tuple[FloatArr
 
 
 def _dense_parts(X: Any, columns: IntArray) -> Iterator[tuple[IntArray, FloatArray]]:
-    """These columns, dense, a few at a time."""
+    """Yield these columns, dense, a few at a time."""
     for start in range(0, len(columns), 64):
         some = columns[start : start + 64]
         values = X[:, some].toarray() if sparse.issparse(X) else X[:, some]
@@ -209,5 +224,5 @@ def _dense_parts(X: Any, columns: IntArray) -> Iterator[tuple[IntArray, FloatArr
 
 
 def _vary(X: Any, columns: IntArray, counted: NDArray[np.bool_]) -> bool:
-    """Whether any of these columns has two values in the rows that count."""
+    """Whether any of these columns has two different values in the counted rows."""
     return any(np.ptp(values[counted], axis=0).any() for _, values in _dense_parts(X, columns))

@@ -1,4 +1,4 @@
-"""How a fit went, in numbers and in words."""
+"""How a fit went, in numbers and in messages."""
 
 from typing import NamedTuple
 
@@ -6,14 +6,14 @@ import numpy as np
 
 from .messages import Argument, Message
 
-RELIABLE = 0.7  # importance weights with a larger k̂ are not
-OVERLOOKED = np.log(20.0)  # q overlooks a rival of the best set if it makes it this much rarer than the target does
-UNUSUAL = 0.05  # conditions that fewer sets of q meet are about sets that the fit hardly looked at
+RELIABLE = 0.7  # importance weights with a larger k̂ are unreliable
+OVERLOOKED = np.log(20.0)  # q overlooks a set about as good as the best one if it underrates it by this factor
+UNUSUAL = 0.05  # conditions with a lower probability under q concern sets that the fit rarely drew
 HARDLY_ANY = 0.5  # expected size below which the data support no feature
 
 
 class Bound(NamedTuple):
-    """What is known of a variational fit.
+    """Diagnostics of a variational fit.
 
     >>> Bound(elbo=-80.0, elbo_error=0.01, pareto_k=0.3, effective_size=350.0, n_sets=400).pareto_k
     0.3
@@ -24,15 +24,15 @@ class Bound(NamedTuple):
     pareto_k: float
     effective_size: float  # of `n_sets` importance-weighted sets
     n_sets: int
-    independent: bool = False  # q takes the features as independent: posterior="bernoulli"
-    condition_probability: float = 1.0  # share of q's sets that meet the conditions of `condition`
-    overlooked: float = 0.0  # nats by which q underrates a rival of the best set; importance weights cannot see it
+    independent: bool = False  # features are independent under q: posterior="bernoulli"
+    condition_probability: float = 1.0  # probability under q that a set meets the conditions of `condition`
+    overlooked: float = 0.0  # nats by which q underrates a set about as good as the best; importance weights miss it
 
 
 class Diagnostics(NamedTuple):
-    """How the fit went, and how far its probabilities can be trusted.
+    """How the fit went, and how accurate its probabilities are.
 
-    `bound` is None for exact chains, whose probabilities have a Monte Carlo error and no other.
+    `bound` is None for exact chains, whose probabilities have no error but the Monte Carlo error.
 
     >>> fine = Diagnostics(
     ...     converged=True, n_iter=12, expected_size=2.1, prior_expected_size=2.0, slab_precision=10.0,
@@ -51,18 +51,18 @@ class Diagnostics(NamedTuple):
     slab_precision: float | None
     n_sets: int
     largest_error: float | None = None  # Monte Carlo error of the least certain probability; None: not known
-    tol: float | None = None  # what was asked for
-    disagreement: float | None = None  # variance between chains over the one expected, for the worst feature: 1 to 10
+    tol: float | None = None  # the error that was asked for
+    disagreement: float | None = None  # variance between chains over that expected, for the worst feature: below 10
     effective_size: float | None = None  # independent sets that the chains are worth, for the worst feature; None: all
     bound: Bound | None = None
 
     def messages(self) -> list[str]:
-        """What a reader who is no specialist should know; empty if all is well."""
+        """What a reader who is not a specialist should know; empty if all is well."""
         found = self._chain_messages() if self.bound is None else self._bound_messages(self.bound)
         if self.expected_size < HARDLY_ANY:
             found.append(
-                "The data hardly support any feature: fewer than one is expected in a set. Do not read much into any "
-                "selection from them."
+                "The data barely support any feature: sets have fewer than 0.5 features on average. Do not read much "
+                "into any selection."
             )
         return found
 
@@ -94,21 +94,22 @@ class Diagnostics(NamedTuple):
         if bound.condition_probability < UNUSUAL:
             found.append(
                 f"Only {bound.condition_probability:.2g} of the fitted distribution meets these conditions, and the "
-                "fit is accurate only where the posterior has mass: the probability of a feature that would stand in "
-                'for an excluded one may be far too low. solver="chain" asks the data instead.'
+                "fit is accurate only where the posterior has mass: the probability of a feature that would replace "
+                'an excluded one may be far too low. solver="chain" computes it from the data instead.'
             )
         if bound.overlooked > OVERLOOKED:
             found.append(
                 f"Some set is about as good as the best one, yet {_times(bound.overlooked)} rarer in the fitted "
-                "distribution than it should be: features that can stand in for each other, copies perhaps, do not "
-                "share their probability, and a low one may be as good as a chosen one. Look at the alternatives "
-                f"before you discard it.{' A DPP posterior lets them share it.' if bound.independent else ''}"
+                "distribution than it should be: features that can replace each other, such as copies, do not share "
+                "their probability, and one with a low probability may be as good as a chosen one. Look at the "
+                "alternatives before you discard it."
+                f"{' A DPP posterior lets them share it.' if bound.independent else ''}"
             )
         return found
 
 
 def _times(log_ratio: float) -> str:
-    """A ratio in words.
+    """A ratio as text.
 
     >>> _times(np.log(8390.0)), _times(np.inf)
     ('8,390 times', 'more than a million times')

@@ -1,4 +1,4 @@
-"""Rows of a Gram matrix, computed on demand and kept while they are in use."""
+"""A cache of rows of a Gram matrix."""
 
 from collections.abc import Callable
 from threading import RLock
@@ -10,10 +10,10 @@ from .types import FloatArray, IntArray
 
 
 class GramRows:
-    """Bounded cache of rows, one for each feature, least recently used out first: G_m = X̃ᵀx̃_m, or x̃_m itself.
+    """Bounded cache of rows, one per feature: G_m = X̃ᵀx̃_m, or x̃_m itself. The least recently used are evicted first.
 
-    Sampled sets share features, so a row is computed once and read many times. Rows live in one buffer, so
-    gathering a set's rows is a single copy. Threads may share it. Pickling drops the rows: workers fill their own.
+    Sampled sets share features, so a row is computed once and read many times. Rows are in one buffer, so gathering
+    the rows of a set is a single copy. Threads may share the cache. Pickling drops the rows.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class GramRows:
         return self._compute(S)
 
     def block(self, S: IntArray) -> FloatArray | None:
-        """Return G_SS (|S|, |S|) if all its rows are here."""
+        """Return G_SS (|S|, |S|) if all its rows are in the cache, else None."""
         with self._lock:
             slots = self._slot_of[S]
             if slots.min(initial=0) < 0:
@@ -59,8 +59,8 @@ class GramRows:
         self._clock += 1
         self._last_use[here[here >= 0]] = self._clock
         slots = np.argsort(self._last_use, kind="stable")[: len(missing)]
-        # Ctrl-C may come in between, and a fit goes on with these rows: a slot may then name a feature that is
-        # elsewhere, but no feature points at a slot that holds another
+        # Ctrl-C may interrupt this, and the fit may continue: then a slot may still name an evicted feature, but no
+        # feature points at a slot with another row
         evicted = self._feature_in[slots]
         self._slot_of[evicted[(evicted >= 0) & (self._slot_of[evicted] == slots)]] = -1
         self._buffer[slots] = self._compute(missing)
@@ -71,7 +71,7 @@ class GramRows:
     def _reset(self) -> None:
         capacity, width = self._shape
         self._lock = RLock()
-        self._buffer = np.empty((capacity, width))  # the system hands out pages as they are written
+        self._buffer = np.empty((capacity, width))  # pages are allocated when they are written
         self._slot_of = np.full(self._n_features, -1)
         self._feature_in = np.full(capacity, -1)
         self._last_use = np.zeros(capacity, dtype=np.int64)

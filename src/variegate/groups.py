@@ -1,4 +1,4 @@
-"""Groups of features that stand in for each other: "one of these four, 0.98"."""
+"""Groups of features that can replace each other: "one of these four, 0.98"."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,26 +12,27 @@ from .inference import Fit, Sample, Target
 from .likelihoods import QuadraticLikelihood
 from .types import FloatArray, IntArray
 
-MOST = 2000  # features that are looked at, the most probable ones: a block of their correlations is held
+MOST = 2000  # only the most probable features are considered, since their correlations are held in memory
 RARE = 1e-3  # less probable features are in no group
-# A member is at least so many times as probable in sets without another one as in sets with it: 1 is independence, and
-# exact copies under a DPP prior have no limit. CHANCE is what a few hundred sets cannot tell from nothing.
+# A member is at least INSTEAD times as probable in sets without another member as in sets with it: 1 is independence,
+# and exact copies under a DPP prior have an infinite ratio. CHANCE is not distinguishable from zero with a few hundred
+# sets.
 INSTEAD, CHANCE = 2.0, 0.005
 
 
 class Group(NamedTuple):
-    """Features of which, most probably, one is in the set.
+    """Features of which usually one is in the set.
 
     >>> pair = Group(np.array(["a", "b"]), np.array([0, 1]), np.array([0.6, 0.4]), 0.98, 0.9, "a", "columns")
     >>> f"{pair.probability:.2f}: {' or '.join(pair.features)}"
     '0.98: a or b'
     """
 
-    features: npt.NDArray[Any]  # names where there are names, positions otherwise; the most probable first
+    features: npt.NDArray[Any]  # names if there are any, otherwise positions; the most probable first
     positions: IntArray
-    shares: FloatArray  # of the members' probabilities, summing to one
+    shares: FloatArray  # the members' probabilities, scaled to sum to one
     probability: float  # that at least one is in the set
-    purity: float  # how alike the two least alike members are, from 0 to 1; 1 for a feature alone
+    purity: float  # likeness of the two least alike members, from 0 to 1; 1 for a single feature
     chosen: Any  # the member in the best set, or None
     likeness: str  # what makes them alike: "columns", "similarity" (Φ), or "either"; "alone" for one feature
 
@@ -42,23 +43,23 @@ class Likeness:
 
     columns: FloatArray | None  # (m, m)
     similarity: FloatArray | None  # (m, m)
-    least: float  # from here on features are alike
+    least: float  # features with at least this likeness are alike
 
     @cached_property
     def values(self) -> FloatArray:
-        """The larger of the two (m, m)."""
+        """The larger of the two likenesses (m, m)."""
         known = [part for part in (self.columns, self.similarity) if part is not None]
         return np.asarray(np.maximum.reduce(known))
 
     def alike(self, i: int, seen: "Members") -> npt.NDArray[np.bool_]:
-        """Which features (m,) are like i and kept apart from it by the sets: they can stand in for it."""
+        """Which features (m,) can replace i: they are like it, and sets rarely contain both."""
         found = self.values[i] >= self.least
         found[i] = False
         found[found] = seen.apart(i, np.flatnonzero(found))
         return np.asarray(found)
 
     def holding(self, members: IntArray) -> tuple[float, str]:
-        """Purity of a group, and what holds it together."""
+        """Purity of a group, and what makes its members alike."""
         if len(members) == 1:
             return 1.0, "alone"
         pairs = np.ix_(members, members)
@@ -70,7 +71,7 @@ class Likeness:
 
 
 def likeness_of(target: Target, features: IntArray, least: float) -> Likeness:
-    """Likeness of some features, by what the target knows of them. O(m²(N + d))."""
+    """Likeness of some features, from the columns and the similarity of the target. O(m²(N + d))."""
     columns = similarity = None
     if isinstance(target.likelihood, QuadraticLikelihood) and target.likelihood.n_outcomes > 0:
         columns = _correlations(target.likelihood, features)
@@ -80,14 +81,14 @@ def likeness_of(target: Target, features: IntArray, least: float) -> Likeness:
         rows = rows / np.where(norms > 0, norms, 1.0)
         similarity = np.abs(rows @ rows.T)
         if columns is not None and np.abs(columns - similarity).max(initial=0.0) < 0.05:
-            similarity = None  # Φ is made of the columns
+            similarity = None  # Φ comes from the columns
     if columns is None and similarity is None:
         columns = np.eye(len(features))
     return Likeness(columns, similarity, least)
 
 
 def _correlations(likelihood: QuadraticLikelihood, features: IntArray) -> FloatArray:
-    """Absolute correlations; of features with several columns the largest."""
+    """Absolute correlations; the largest one for features with several columns."""
     Z = likelihood.columns_of(features)
     norms = np.linalg.norm(Z, axis=1, keepdims=True)
     Z = Z / np.where(norms > 0, norms, 1.0)
@@ -99,26 +100,26 @@ def _correlations(likelihood: QuadraticLikelihood, features: IntArray) -> FloatA
 
 @dataclass(frozen=True)
 class Members:
-    """Who is in which set, of the features that are looked at."""
+    """Which of the m considered features are in which set."""
 
     present: npt.NDArray[np.float32]  # (n, m) ones and zeros
     weights: FloatArray  # (n,) of the sets
     probability: FloatArray  # (m,)
 
     def any_of(self, members: list[int]) -> float:
-        """P(at least one is in the set): the sum of their probabilities, less what sets with several count twice."""
+        """P(at least one is in the set): the sum of their probabilities, minus the excess from sets with several."""
         several = np.maximum(self.present[:, members].sum(axis=1) - 1.0, 0.0)
         p = self.probability[members]
         return float(np.clip(p.sum() - self.weights @ several, p.max(), 1.0))
 
     def raises(self, members: list[int]) -> FloatArray:
-        """By how much each feature (m,) would raise it."""
+        """How much each feature (m,) would raise `any_of`."""
         some = self.present[:, members].any(axis=1)
         together = self.weights[some].astype(np.float32) @ self.present[some]
         return np.asarray(self.probability - together)
 
     def apart(self, i: int, others: IntArray) -> npt.NDArray[np.bool_]:
-        """Which of the others are far more probable in sets without i than in sets with it."""
+        """Which of the others are much more probable in sets without i than in sets with it."""
         rows, p = self.present[:, i] > 0, self.probability
         together = self.weights[rows].astype(np.float32) @ self.present[np.ix_(rows, others)]
         without = np.maximum(p[others] - together, 0.0)
@@ -128,11 +129,11 @@ class Members:
 def find_groups(seen: Members, likeness: Likeness, chosen: IntArray, level: float, threshold: float) -> list[IntArray]:
     """Groups as positions among the m features, the most probable group first.
 
-    Each starts at the most probable feature that is in none yet, and takes in the one, like all its members and rarely
-    with one of them in a set, that most raises the probability of the group, until that reaches `level`; where the
-    features like the first one cannot reach it together, until the group has this share of what they can. A chosen
-    feature like all members joins them.
-    Groups less probable than `threshold` are dropped, unless they hold a chosen feature. O(m n) for each member.
+    Each group starts with the most probable feature that is in no group yet. Of the features that can replace every
+    member, the one that most raises the probability of the group is added, until that reaches `level`; or, if all
+    features that can replace the first one do not reach it together, `level` times what they reach. Then chosen
+    features that can replace every member are added. Groups less probable than `threshold` are dropped, unless they
+    contain a chosen feature. O(m n) per member.
     """
     free = np.ones(len(seen.probability), dtype=bool)
     groups = []

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument to give, with its value if one is meant.
+    """An argument in a message, optionally with a value.
 
     >>> str(Argument("missing", "impute")), str(Argument("max_iter"))
     ("missing='impute'", 'max_iter')
@@ -24,7 +24,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class Words:
-    """What is said differently in Python and on the command line."""
+    """Text that differs between Python and the command line."""
 
     python: str
     shell: str = ""
@@ -34,7 +34,7 @@ class Words:
 
 
 class Message(str):
-    """A sentence for users of Python that other front ends can word their own way.
+    """A message for users of Python that can be reworded for the command line.
 
     >>> said = Message("values are missing; choose ", Argument("missing", "impute"))
     >>> said
@@ -52,6 +52,6 @@ class Message(str):
         return said
 
     def in_shell(self, as_option: Callable[[Argument], str]) -> str:
-        """The same for users of the command line, where `as_option` names an argument."""
+        """The message for users of the command line, where `as_option` names an argument."""
         said = [as_option(part) if isinstance(part, Argument) else part for part in self.parts]
         return "".join(part.shell if isinstance(part, Words) else part for part in said)

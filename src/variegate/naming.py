@@ -1,4 +1,4 @@
-"""Features by name, by position or as a mask: however a user points at them."""
+"""Features given by name, by position or as a mask."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ def _position(label: Any, names: npt.NDArray[Any], what: str) -> int:
 
 
 def column_labels(names: npt.NDArray[Any] | None, n_columns: int) -> npt.NDArray[Any]:
-    """Names of columns (M,): x0, x1, … where there are none.
+    """Names of columns (M,); x0, x1, … if there are none.
 
     >>> column_labels(None, 2).tolist()
     ['x0', 'x1']

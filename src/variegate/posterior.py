@@ -15,7 +15,7 @@ from .inference.local_search import best_exchanges, grow, polish, resize
 from .inference.variational.importance import smooth
 from .naming import find_positions
 from .predictions import Component, PredictiveMixture, average_predictions
-from .sets import as_count, as_size
+from .sets import as_count, as_size, jaccard_distance
 from .threads import one_blas_thread
 from .types import FloatArray, IntArray
 
@@ -282,19 +282,23 @@ class Posterior:
         """Sets that predictions are averaged over, each with its weight and the likelihood with its slab precision."""
         some = np.unique(np.linspace(0, len(self.sets) - 1, AVERAGED).round().astype(int))
         weights = self.weights[some] / self.weights[some].sum()
-        likelihoods: dict[float, Any] = {}
-        merged: dict[tuple[bytes, float], Component] = {}
+        parameters = np.column_stack([self.fit.slab_precisions, self.fit.nuisances])
+        likelihoods: dict[bytes, Any] = {}
+        merged: dict[tuple[bytes, bytes], Component] = {}
         for i, weight in zip(some, weights, strict=True):
-            S, c = self.sets[i], float(self.fit.slab_precisions[i])
-            if c not in likelihoods:
-                likelihoods[c] = self._with_slab(c)
-            before = merged.get((S.tobytes(), c))
-            merged[S.tobytes(), c] = Component(S, weight + (before.weight if before else 0.0), likelihoods[c])
+            S, given = self.sets[i], parameters[i].tobytes()  # bytes, for NaN is not equal to itself
+            if given not in likelihoods:
+                likelihoods[given] = self._likelihood_with(*parameters[i].tolist())
+            before = merged.get((S.tobytes(), given))
+            merged[S.tobytes(), given] = Component(S, weight + (before.weight if before else 0.0), likelihoods[given])
         return list(merged.values())
 
-    def _with_slab(self, c: float) -> Any:
+    def _likelihood_with(self, c: float, nuisance: float) -> Any:
+        """The likelihood with other parameters than the means; NaN: as it is."""
         likelihood: Any = self.target.likelihood
-        return likelihood if np.isnan(c) or c == likelihood.slab_precision else likelihood.with_slab_precision(c)
+        if np.isfinite(c) and c != likelihood.slab_precision:
+            likelihood = likelihood.with_slab_precision(c)
+        return likelihood.with_nuisance(nuisance) if np.isfinite(nuisance) else likelihood
 
     @one_blas_thread
     def predict(self, X: npt.ArrayLike, *, covariates: Any = None) -> PredictiveMixture:
@@ -333,6 +337,8 @@ class Posterior:
     def _overlooked(self, fit: Fit) -> float:
         """How much rarer, in logs, q makes the best set, or a rival with one member exchanged, than the target does.
 
+        If a rival is about as good, q underrates one of the two by as much as it gets their odds wrong.
+
         Importance weights know only sets that q draws. Of two copies mean field chooses one, and never looks again.
         """
         if not self.target.has_gains:
@@ -344,7 +350,7 @@ class Posterior:
         rivals = [T for _, T in best_exchanges(self.target, best, self._settled())]
         odds = [(self.target.log_joint(T) - value, fit.log_prob(T) - log_q) for T in rivals]
         itself = value - fit.elbo  # all of q on the best set would have at least its ELBO
-        return float(max([0.0, itself, *(p - q for p, q in odds if p > AS_GOOD)]))
+        return float(max([0.0, itself, *(abs(p - q) for p, q in odds if p > AS_GOOD)]))
 
 
 def _of_chains(found: Sample) -> dict[str, Any]:
@@ -359,13 +365,3 @@ def _of_chains(found: Sample) -> dict[str, Any]:
 def _distinct(sets: list[IntArray]) -> list[IntArray]:
     """The sets without repeats, in order."""
     return list({S.tobytes(): S for S in sets}.values())
-
-
-def jaccard_distance(S: IntArray, T: IntArray) -> float:
-    """1 − |S ∩ T| / |S ∪ T|; zero for two empty sets.
-
-    >>> jaccard_distance(np.array([0, 1]), np.array([1, 2]))  # doctest: +ELLIPSIS
-    0.666...
-    """
-    union = len(np.union1d(S, T))
-    return 1.0 - len(np.intersect1d(S, T)) / union if union else 0.0

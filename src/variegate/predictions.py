@@ -1,7 +1,7 @@
 """Predictions averaged over feature sets."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,12 +9,17 @@ import numpy.typing as npt
 from scipy import special
 
 from .likelihoods import PredictiveLikelihood
+from .likelihoods.counts import count_law
 from .types import FloatArray, IntArray
+
+INVERSE_LINKS = {"logit": special.expit, "probit": special.ndtr, "hazard": np.asarray}
+NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(7)  # of a Gaussian linear predictor, for counts
+NODE_WEIGHTS = NODE_WEIGHTS / NODE_WEIGHTS.sum()
 
 
 @dataclass(frozen=True)
 class PredictiveMixture:
-    """The predictive law of n new rows: a mixture over K sets of Student-t (regression) or Bernoulli laws.
+    """The predictive law of n new rows: a mixture over K sets of Student-t, Bernoulli or count laws.
 
     Arrays are (K, n); weights (K,) sum to one.
 
@@ -30,30 +35,43 @@ class PredictiveMixture:
     latent_means: FloatArray
     latent_scales: FloatArray
     dof: float
-    link: str | None = None  # of a classification
+    link: str | None = None  # as in `Predictive`
+    dispersions: FloatArray | None = None  # (K,) of counts
 
     @property
     def mean(self) -> FloatArray:
-        """E[y], or P(y = 1), shape (n,)."""
+        """E[y], P(y = 1) or the log hazard ratio, shape (n,)."""
         return np.asarray(self.weights @ self.means)
 
     @property
     def std(self) -> FloatArray:
         """Standard deviation of y (n,): within sets and between them; of a 0/1 outcome, √(p(1−p))."""
-        if np.isinf(self.dof):
-            return np.sqrt(self.mean * (1 - self.mean))
-        within = np.square(self.scales) * self.dof / (self.dof - 2) if self.dof > 2 else np.inf
+        widen = 1.0 if np.isinf(self.dof) else self.dof / (self.dof - 2) if self.dof > 2 else np.inf
+        within = widen * np.square(self.scales)
         return np.sqrt(self.weights @ (within + np.square(self.means - self.mean)))
 
+    def exposed(self, exposure: FloatArray) -> "PredictiveMixture":
+        """The law of counts with other exposures (n,) than one."""
+        latent = self.latent_means + np.log(exposure)
+        laws = [count_law(*row) for row in zip(latent, self.latent_scales, self._dispersions, strict=True)]
+        means, scales = np.stack([law.mean for law in laws]), np.stack([law.scale for law in laws])
+        return replace(self, latent_means=latent, means=means, scales=scales)
+
+    @property
+    def _dispersions(self) -> FloatArray:
+        return np.zeros(len(self.weights)) if self.dispersions is None else self.dispersions
+
     def interval(self, level: float = 0.95) -> FloatArray:
-        """Central credible interval (n, 2): of y in regression, of the probability in classification."""
+        """Central credible interval (n, 2): of numbers and counts, of a probability, or of the log hazard ratio."""
         if not 0 < level < 1:
             raise ValueError(f"The level must lie strictly between 0 and 1, got {level}.")
         tails = ((1 - level) / 2, (1 + level) / 2)
         if self.link is None:
             return np.stack([self._quantile(u, self.means, self.scales) for u in tails], axis=1)
+        if self.link == "log":
+            return np.stack([self._count_quantile(u) for u in tails], axis=1)
         latent = np.stack([self._quantile(u, self.latent_means, self.latent_scales) for u in tails], axis=1)
-        return np.asarray(special.expit(latent) if self.link == "logit" else special.ndtr(latent))
+        return np.asarray(INVERSE_LINKS[self.link](latent))
 
     def _quantile(self, u: float, means: FloatArray, scales: FloatArray) -> FloatArray:
         """Quantile of the mixture by bisection between those of its components."""
@@ -66,6 +84,31 @@ class PredictiveMixture:
             below = self.weights @ (special.stdtr(self.dof, z) if np.isfinite(self.dof) else special.ndtr(z)) < u
             low, high = np.where(below, middle, low), np.where(below, high, middle)
         return np.asarray(0.5 * (low + high))
+
+    def _count_quantile(self, u: float) -> FloatArray:
+        """The smallest count k (n,) with P(y ≤ k) ≥ u, by bisection."""
+        low = np.full(self.means.shape[1], -1.0)
+        high: FloatArray = np.ceil(self.mean + self.std / np.sqrt(min(u, 1 - u)) + 1.0)  # Chebyshev
+        while (high - low > 1).any():
+            middle = np.floor(0.5 * (low + high))
+            below = self._count_cdf(middle) < u
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        return high
+
+    def _count_cdf(self, k: FloatArray) -> FloatArray:
+        """P(y ≤ k) (n,)."""
+        found = np.zeros(len(k))
+        for weight, mean, scale, alpha in zip(
+            self.weights, self.latent_means, self.latent_scales, self._dispersions, strict=True
+        ):
+            for node, share in zip(NODES, NODE_WEIGHTS, strict=True):
+                mu = np.exp(mean + node * scale)
+                if alpha > 0:  # the regularised incomplete beta function takes shapes that are no whole numbers
+                    part = special.betainc(1 / alpha, k + 1.0, 1.0 / (1.0 + alpha * mu))
+                else:
+                    part = special.gammaincc(k + 1.0, mu)
+                found += weight * share * part
+        return found
 
 
 class Component(NamedTuple):
@@ -105,5 +148,6 @@ def average_predictions(
         latent_means=np.stack([law.latent_mean for law in laws]),
         latent_scales=np.stack([law.latent_scale for law in laws]),
         dof=laws[0].dof,
-        link=getattr(components[0].likelihood, "link", None),
+        link=laws[0].link,
+        dispersions=np.array([law.dispersion for law in laws]),
     )

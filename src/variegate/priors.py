@@ -1,13 +1,13 @@
 """p(γ): priors over feature sets.
 
-A prior is a distribution over sets like any other, so `LowRankDPP` and `IndependentSets` serve as they are:
+A prior is a distribution over sets, `LowRankDPP` or `IndependentSets`:
 
 * Bernoulli(α) for every feature is `IndependentSets(logit α)`;
 * the DPP prior with kernel (α/(1−α)) ΦΦᵀ is `LowRankDPP(Φ, logit α)`.
 
-α is the probability of inclusion. Log-odds that differ by feature add to θ, and another prior expected size is
-`prior.rescaled(expected_size)`, which is also the empirical-Bayes update of α: the ELBO is largest in α where the
-prior's expected size equals the posterior's.
+α is the probability of inclusion. Log-odds of single features are added to θ. `prior.rescaled(expected_size)` changes
+the expected size; it is also the empirical-Bayes update of α: the ELBO is largest where the prior's expected size
+equals the posterior's.
 """
 
 import numpy as np
@@ -19,9 +19,9 @@ from .dpp import IndependentSets, LowRankDPP
 def bernoulli_prior(
     n_features: int, *, expected_size: float, log_odds: npt.ArrayLike | None = None
 ) -> IndependentSets:
-    """Independent features with that many included on average.
+    """Independent features, of which `expected_size` are included on average.
 
-    `log_odds` (M,) tilts single features: a feature with 2.0 starts e² times as probable (in odds) as one with 0.
+    `log_odds` (M,) favours single features: a feature with 2.0 has prior odds e² times those of one with 0.
 
     >>> bernoulli_prior(4, expected_size=2).inclusion_prob()
     array([0.5, 0.5, 0.5, 0.5])
@@ -36,7 +36,7 @@ def dpp_prior(phi: npt.ArrayLike, *, expected_size: float, log_odds: npt.ArrayLi
     >>> prior.inclusion_prob().round(3)
     array([0.167, 0.167, 0.167])
     """
-    n_features = (*np.shape(phi), 0)[0]  # whether phi is a matrix at all, LowRankDPP checks
+    n_features = (*np.shape(phi), 0)[0]  # LowRankDPP checks that phi is a matrix
     return LowRankDPP(phi, _tilt(log_odds, n_features)).rescaled(expected_size)
 
 

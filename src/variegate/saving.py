@@ -19,19 +19,21 @@ from scipy import sparse
 
 from . import __version__
 from .candidates import Candidates
+from .design import Design
 from .dpp import IndependentSets, LowRankDPP, SetDistribution
-from .estimators import DiverseClassifier, DiverseRegressor
+from .estimators import ESTIMATORS
 from .estimators.parameters import check_parameters
 from .inference import ChainSettings, Fit, Hyperparameters, Sample, Target
+from .likelihoods.checks import sample_weights, table
 from .selection import Training, selection_of
 from .similarity import SimilarityFeatures
 from .similarity.factorise import item_names
 from .writing import write_whole
 
-FORMAT = 2  # 1, before the exact chains, is still read
-KINDS = {"DiverseClassifier": DiverseClassifier, "DiverseRegressor": DiverseRegressor}
+FORMAT = 3  # 1, before the exact chains, and 2, before survival and counts, are still read
+KINDS: dict[str, Any] = {kind.__name__: kind for kind in ESTIMATORS.values()}
 MOST_SETS = 100_000  # chains keep a few thousand
-PLAIN = "fiubUSmM"  # kinds of arrays that a file may hold: numbers, fixed-width text and dates
+PLAIN = "fiubUSmMV"  # kinds of arrays that a file may hold: numbers, fixed-width text, dates, rows of fields
 CANDIDATE, ALWAYS = 1, 2  # what a column is to the model; 0 if it was screened out or is constant
 
 
@@ -51,6 +53,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     fitted again.
 
     >>> import tempfile
+    >>> from variegate import DiverseRegressor
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(50, 4))
     >>> model = DiverseRegressor(random_state=0).fit(X, X[:, 1] + 0.5 * rng.normal(size=50))
@@ -61,7 +64,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     """
     kind = type(model).__name__
     if KINDS.get(kind) is not type(model):
-        raise TypeError(f"save takes a fitted {' or '.join(sorted(KINDS))}, got {kind}.")
+        *others, last = sorted(KINDS)
+        raise TypeError(f"save takes a fitted {', '.join(others)} or {last}, got {kind}.")
     if not hasattr(model, "posterior_"):
         raise ValueError(f"This {kind} has not been fitted yet: call fit(X, y) first, then save it.")
     pack = _Pack()
@@ -95,7 +99,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         version = header["format"]
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise UnreadableModel(f"{path}: not a variegate model (it has no readable header).") from error
-    if version is True or version not in (1, FORMAT):
+    if version is True or version not in (1, 2, FORMAT):
         raise UnreadableModel(
             f"{path}: written in format {version!r} by variegate {header.get('version')}, this is format {FORMAT} of "
             f"{__version__}; update variegate, or save the model again."
@@ -133,6 +137,7 @@ def _fitted(model: Any) -> dict[str, Any]:
         "y": data.y,
         "weights": data.weights,
         "slab_precision": found.target.slab_precision,
+        "nuisance": found.target.nuisance,
         "prior": "dpp" if found.target.prior_has_volume else "bernoulli",
         "prior_theta": found.target.prior.theta,
         "family": found.target.family,
@@ -165,6 +170,7 @@ def _chain(found: Sample) -> dict[str, Any]:
         "disagreement": found.disagreement,
         "set_weights": found.weights,
         "slab_precisions": found.slab_precisions,
+        "nuisances": found.nuisances,
         "grid_sizes": found.hyperparameters.expected_sizes,
         "grid_precisions": found.hyperparameters.slab_precisions,
         "grid_probability": found.hyperparameters.probability,
@@ -176,6 +182,8 @@ def _chain(found: Sample) -> dict[str, Any]:
 def _restored(header: Mapping[str, Any], pack: "_Unpack") -> Any:
     params = {name: pack.get(value) for name, value in header["params"].items()}
     f = {name: pack.get(value) for name, value in header["fitted"].items()}
+    f.setdefault("nuisance", np.nan)  # formats 1 and 2
+    f.setdefault("nuisances", np.full(len(f["set_sizes"]), np.nan))
     _check_consistent(f)
     model = KINDS[header["kind"]](**params)
     check_parameters(model)
@@ -186,8 +194,12 @@ def _restored(header: Mapping[str, Any], pack: "_Unpack") -> Any:
         model.classes_ = f["classes"]
     columns, always = (np.flatnonzero(f["role"] == role) for role in (CANDIDATE, ALWAYS))
     candidates = Candidates(columns, f["unit"], always, len(f["role"]))
-    training = Training(f["X"], f["covariates"], f["y"], f["weights"])
+    X = table(f["X"])
+    design = Design.of(X, sample_weights(f["weights"], X.shape[0]))
+    training = Training(design, f["covariates"], f["y"], f["weights"])
     likelihood = model.likelihood(candidates, training).with_slab_precision(f["slab_precision"])
+    if np.isfinite(f["nuisance"]):
+        likelihood = likelihood.with_nuisance(f["nuisance"])
     prior = _distribution(f["prior"], f["phi"], f["prior_theta"])
     target = Target(likelihood, prior, family=f["family"], phi=f["phi"], size=f["size"])
     sets = np.split(f["sets"], np.cumsum(f["set_sizes"])[:-1])
@@ -199,7 +211,7 @@ def _found(f: Mapping[str, Any], target: Target, sets: list[NDArray[Any]]) -> Sa
     if "theta" in f:
         bound = {name: f[name] for name in ("elbo", "elbo_error", "elbo_trace", "log_ratios")}
         return Fit(q=target.distribution(f["theta"]), target=target, sets=sets, **bound, **ended)
-    names = ("inclusion", "inclusion_errors", "disagreement", "slab_precisions", "n_iter", "n_steps")
+    names = ("inclusion", "inclusion_errors", "disagreement", "slab_precisions", "nuisances", "n_iter", "n_steps")
     return Sample(
         target=target,
         settings=ChainSettings(**f["settings"]),
@@ -226,6 +238,7 @@ def _check_consistent(f: Mapping[str, Any]) -> None:
         "sets": _are_positions(np.split(sets, np.cumsum(sizes)[:-1]), U),
         "map": _are_positions([f["map"]], U),
         "converged": isinstance(f["converged"], bool) and isinstance(f["interrupted"], bool),
+        "nuisance": isinstance(f["nuisance"], float) and not f["nuisance"] <= 0,
         "prior": f["prior"] in ("dpp", "bernoulli"),
         "classes": classes is None or len(classes) == len(np.unique(classes)) > 1,
         "y": classes is None or np.array_equal(np.unique(f["y"]), np.arange(len(classes))),
@@ -248,11 +261,13 @@ def _variational_is_consistent(f: Mapping[str, Any], U: int) -> dict[str, bool]:
 def _chain_is_consistent(f: Mapping[str, Any], U: int) -> dict[str, bool]:
     """Probabilities are probabilities, weights sum to one, and everything has its shape."""
     n, grid = len(f["set_sizes"]), f["grid_probability"]
+    nuisances = f["nuisances"]
     positive = {"slab_precisions": (n,), "grid_sizes": grid.shape[:1], "grid_precisions": grid.shape[1:]}
     return {
         "inclusion": f["inclusion"].shape == (U,) and bool(((f["inclusion"] >= 0) & (f["inclusion"] <= 1)).all()),
         "inclusion_errors": f["inclusion_errors"].shape == (U,) and bool((f["inclusion_errors"] >= 0).all()),
         "disagreement": f["disagreement"].shape == (U,) and f["disagreement"].dtype.kind == "f",
+        "nuisances": nuisances.shape == (n,) and nuisances.dtype.kind == "f" and not (nuisances <= 0).any(),
         "n_iter": all(isinstance(f[name], int) and f[name] >= 0 for name in ("n_iter", "n_steps")),
         **{name: f[name].shape == shape and bool((f[name] > 0).all()) for name, shape in positive.items()},
         **{

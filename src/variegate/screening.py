@@ -1,7 +1,7 @@
 """Screening: the columns with the strongest univariate relation to the outcome.
 
-Call it inside training folds only: choosing columns on all samples and then cross-validating makes the
-result look better than it is.
+Call it inside training folds only: choosing columns on all samples before cross-validation makes results look
+better than they are.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from .design import are_constant
 Array = npt.NDArray[Any]
 
 _NEWTON_STEPS = 50
-_CHUNK = 2048  # columns at a time, or fewer, so that each of the Newton iteration's few arrays stays below
-_CHUNK_BYTES = 1 << 25
+_CHUNK = 2048  # columns at a time, or fewer so that
+_CHUNK_BYTES = 1 << 25  # is not exceeded by any array of the Newton iteration
 
 
 def screen(
@@ -30,44 +30,33 @@ def screen(
 
     Parameters
     ----------
-    X : (N, M) numbers, or scipy.sparse, of which some columns at a time are made dense
+    X : (N, M) numbers, or scipy.sparse, which is made dense a few columns at a time
     y : (N,) numbers for "f" (or two classes, taken as 0 and 1); two classes for "likelihood_ratio"
-    n : how many columns to keep; all, if there are fewer
+    n : number of columns to keep; all, if there are fewer
     test : "f", the F test of a univariate linear regression; or "likelihood_ratio", that of a univariate
         logistic regression (the paper's).  Paper: section 5.1
-    sample_weight : (N,) frequencies of the rows: a row of weight 2 is the row twice
+    sample_weight : (N,) frequencies of the rows: weight 2 is the same as the row twice
 
-    Constant columns come last; ties go to the column further left.
+    Constant columns come last; of columns with equal scores the first ones are kept.
 
     >>> X = np.array([[0.0, 1.0, 5.0], [1.0, 2.0, 5.0], [0.0, 3.5, 5.0], [1.0, 4.0, 5.0]])
     >>> screen(X, [1.0, 2.0, 3.0, 4.0], n=1)
     array([1])
     """
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise ValueError(f"expected n to be a positive whole number of columns, got {n!r}")
+        raise ValueError(f"n must be a positive whole number of columns, got {n!r}")
     if test not in ("f", "likelihood_ratio"):
-        raise ValueError(f'expected test "f" or "likelihood_ratio", got {test!r}')
-    scores = (f_statistics if test == "f" else likelihood_ratios)(X, y, sample_weight)
-    return np.sort(np.argsort(-scores, kind="stable")[:n])
+        raise ValueError(f'test must be "f" or "likelihood_ratio", got {test!r}')
+    return strongest((f_statistics if test == "f" else likelihood_ratios)(X, y, sample_weight), n)
 
 
-def screen_classes(
-    X: npt.ArrayLike, codes: npt.ArrayLike, n: int, *, sample_weight: npt.ArrayLike | None = None
-) -> Array:
-    """Return the n columns of X most related to classes 0 … K−1 (N,), as sorted indices.
+def strongest(strengths: Array, n: int) -> Array:
+    """Return the positions of the n largest values, sorted; ties go to the left.
 
-    By the likelihood ratio of univariate logistic regressions: of the second class of two, or the sum over all
-    classes, each against the rest.
-
-    >>> X = np.array([[0.0, 1.0], [0.1, 5.0], [1.0, 1.1], [1.1, 5.1], [2.0, 0.9], [2.1, 5.2]])
-    >>> screen_classes(X, np.array([0, 0, 1, 1, 2, 2]), 1)
-    array([0])
+    >>> strongest(np.array([0.3, 2.0, 0.3, 5.0]), 3)
+    array([0, 1, 3])
     """
-    y = np.asarray(codes)
-    K = int(y.max()) + 1
-    parts = [likelihood_ratios(X, y == k, sample_weight) for k in range(1 if K == 2 else 0, K)]
-    scores = np.sum(parts, axis=0)
-    return np.sort(np.argsort(-scores, kind="stable")[:n])
+    return np.sort(np.argsort(-strengths, kind="stable")[:n])
 
 
 def f_statistics(X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Array:
@@ -79,18 +68,18 @@ def f_statistics(X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLik
     Z, outcome, w = _checked(X, y, sample_weight)
     t = outcome.astype(np.float64) if outcome.dtype.kind in "fiub" else _two_classes(outcome)
     if not np.isfinite(t).all():
-        raise ValueError("expected an outcome without missing or infinite values, got some; drop those samples")
+        raise ValueError("y must be finite, got missing or infinite values; drop those samples")
     centred = _standardised(t[:, None], w)[:, 0] * w
     if not centred.any():
-        raise ValueError("expected an outcome that varies, got the same value for every sample")
+        raise ValueError("y must vary, got the same value for every sample")
     r2 = np.empty(Z.shape[1])
     for columns in _chunks(*Z.shape):
         S = _standardised(_dense(Z, columns), w)
-        # sums row by row: a matrix product rounds differently by position, and copies would not tie
+        # not a matrix product, whose rounding depends on the position: copies would not tie
         r2[columns] = (S * centred[:, None]).sum(axis=0) ** 2
         r2[columns][~S.any(axis=0)] = -1.0
     constant = r2 < 0
-    freedom = max(w.sum() - 2.0, 1.0)  # weights may add up to less than two, and the order must not turn round
+    freedom = max(w.sum() - 2.0, 1.0)  # weights may sum to less than two, which would reverse the order
     with np.errstate(divide="ignore"):
         F = np.clip(r2, 0, 1) * freedom / (1 - np.clip(r2, 0, 1))
     return np.where(constant, -1.0, F)
@@ -99,8 +88,8 @@ def f_statistics(X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLik
 def likelihood_ratios(X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Array:
     """Return 2 (log p(y | column) − log p(y)) of logistic regressions with intercept, shape (M,).
 
-    All columns at once, by Newton's method with step halving; −1 for constant columns. Where a column
-    separates the classes the statistic approaches its bound −2 log p(y) (the slope has no finite value).
+    Newton's method with step halving, for all columns at once; −1 for constant columns. If a column separates the
+    classes, the slope is infinite and the statistic approaches its bound −2 log p(y).
 
     >>> likelihood_ratios([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]).round(2)
     array([0.85])
@@ -118,7 +107,7 @@ def likelihood_ratios(X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.Arr
 
 
 def _logistic_fits(S: Array, t: Array, w: Array) -> Array:
-    """Return the maximal log likelihood of t given each column alone and an intercept, shape (M,)."""
+    """Return the maximum log likelihood of t given each column alone and an intercept, shape (M,)."""
     p = w @ t / w.sum()
     a = np.full(S.shape[1], np.log(p / (1 - p)))
     b = np.zeros(S.shape[1])
@@ -149,7 +138,7 @@ def _logistic_fits(S: Array, t: Array, w: Array) -> Array:
 def _log_likelihood(a: Array, b: Array, S: Array, t: Array, w: Array) -> Array:
     eta = a + S * b
     terms = t[:, None] * eta - np.logaddexp(0.0, eta)
-    values: Array = (w[:, None] * terms).sum(axis=0)  # by rows, so that copies tie
+    values: Array = (w[:, None] * terms).sum(axis=0)  # not a matrix product, so that copies tie
     return values
 
 
@@ -166,22 +155,20 @@ def _newton_step(a: Array, b: Array, S: Array, t: Array, weights: Array) -> tupl
 
 
 def _checked(X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> tuple[Any, Array, Array]:
-    """Return the rows that have weight: X, dense or CSC, the outcome and the weights (N,)."""
+    """Return X, dense or CSC, the outcome and the weights (N,), for rows with positive weight."""
     Z, t = (sparse.csc_array(X) if sparse.issparse(X) else np.asarray(X)), np.asarray(y)
     if Z.ndim != 2 or t.shape != Z.shape[:1] or len(t) < 3:
-        raise ValueError(f"expected X (N, M) and y (N,) with N ≥ 3, got shapes {Z.shape} and {t.shape}")
+        raise ValueError(f"X and y must have shapes (N, M) and (N,) with N ≥ 3, got {Z.shape} and {t.shape}")
     if Z.dtype.kind not in "fiub" or not np.isfinite(Z.data if sparse.issparse(Z) else Z).all():
-        raise ValueError("expected X to hold numbers without missing or infinite values; drop or impute them first")
+        raise ValueError("X must hold finite numbers, got others; drop or impute missing values first")
     missing = pd.isna(t) if t.dtype.kind == "O" else ~np.isfinite(t) if t.dtype.kind == "f" else np.zeros(len(t), bool)
     if missing.any():
-        raise ValueError(
-            f"expected an outcome without missing values, got {missing.sum()} missing; drop those samples"
-        )
+        raise ValueError(f"y must not have missing values, got {missing.sum()}; drop those samples")
     if sample_weight is None:
         return Z, t, np.ones(len(t))
     w = np.asarray(sample_weight, dtype=np.float64)
     if w.shape != t.shape or not np.isfinite(w).all() or (w < 0).any() or not w.any():
-        raise ValueError(f"expected sample_weight to hold {len(t)} finite numbers, none negative and not all zero")
+        raise ValueError(f"sample_weight must hold {len(t)} finite non-negative numbers, not all zero")
     rows = w > 0
     return (Z, t, w) if rows.all() else (Z[rows], t[rows], w[rows])
 
@@ -189,15 +176,15 @@ def _checked(X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> t
 def _two_classes(y: Array) -> Array:
     classes = np.unique(y.astype(str) if y.dtype.kind == "O" else y)
     if len(classes) != 2:
-        raise ValueError(f"expected an outcome with two classes, got {len(classes)}: {classes[:4].tolist()}")
+        raise ValueError(f"y must have two classes, got {len(classes)}: {classes[:4].tolist()}")
     second: Array = (y.astype(str) if y.dtype.kind == "O" else y) == classes[1]
     return second.astype(np.float64)
 
 
 def _standardised(X: Array, w: Array) -> Array:
-    """Return the columns centred and of unit norm under the weights; constant ones become zero."""
-    S = X.astype(np.float64, order="C")  # numpy adds up by another order in another layout
-    # to order one, before and after centring, so that sums and squares cannot under- or overflow
+    """Return the columns centred and with unit norm under the weights; constant ones become zero."""
+    S = X.astype(np.float64, order="C")  # the order in which numpy adds depends on the layout
+    # of order one before and after centring, so that sums and squares cannot under- or overflow
     np.ldexp(S, -np.frexp(np.abs(S).max(axis=0))[1], out=S)
     constant = are_constant(S[w > 0])
     S -= (S * w[:, None]).sum(axis=0) / w.sum()
@@ -216,7 +203,7 @@ def _dense(Z: Any, columns: slice) -> Array:
 
 
 def _chunks(N: int, M: int) -> list[slice]:
-    """Slices of about equal width: numpy adds up a single column in another order, and copies would not tie."""
+    """Slices of about equal width: numpy adds a single column in a different order, and copies would not tie."""
     width = int(np.clip(_CHUNK_BYTES // (8 * N), 4, _CHUNK))
     edges = np.linspace(0, M, -(-M // width) + 1).astype(int)
     return [slice(int(a), int(b)) for a, b in pairwise(edges)]

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .candidates import Candidates
+from .design import Design
 from .groups import Group
+from .inference.certificate import Certificate
 from .likelihoods import SumLikelihood
 from .naming import column_labels
 from .posterior import Posterior
@@ -19,10 +21,20 @@ from .types import FloatArray, IntArray
 class Training(NamedTuple):
     """The rows of a fit as the likelihoods see them."""
 
-    X: Any  # (N, m) columns to choose from
+    design: Design  # of the m columns to choose from
     covariates: Any  # (N, p) columns that are always in, or None
     y: NDArray[Any]  # (N,) numbers, or positions in the classes
     weights: FloatArray | None
+
+    @property
+    def X(self) -> Any:
+        """The columns to choose from (N, m)."""
+        return self.design.X
+
+    @property
+    def row_weights(self) -> FloatArray:
+        """Weights (N,), ones where none were given."""
+        return np.ones(len(self.y)) if self.weights is None else self.weights
 
 
 class Outcome(NamedTuple):
@@ -51,7 +63,9 @@ class Selection:
     chosen: IntArray  # features of the posterior
     names: NDArray[Any] | None = None  # (M,) of the columns, where they have any
     classes: NDArray[Any] | None = None  # (K,)
+    task: str = "regression"
     size: int | None = None  # that was asked for
+    certificate: Certificate | None = None  # of columns that were left out, where there was screening
     average: bool = True  # whether predictions are averaged over sets, or come from the chosen one
 
     @property

@@ -1,4 +1,4 @@
-"""Checking what comes in from outside: index sets, arrays, sizes."""
+"""Checks of arguments: index sets, arrays, sizes; and the distance between two sets."""
 
 import operator
 from typing import Any
@@ -8,11 +8,10 @@ import numpy.typing as npt
 
 from .types import FloatArray, IntArray
 
-BLOCK_BYTES = (
-    1 << 22
-)  # rows are handled in blocks of about this size: larger ones leave the caches, and cost page faults
+# Rows are processed in blocks of about this size; larger ones do not fit in the caches and cost page faults.
+BLOCK_BYTES = 1 << 22
 
-# For public methods: what is too small for a double is zero, also for callers who made numpy raise an error then.
+# For public methods: numbers too small for a double are zero, even if the caller set numpy to raise on underflow.
 underflow_is_zero = np.errstate(under="ignore")
 
 
@@ -26,10 +25,10 @@ def as_index_set(S: npt.ArrayLike, n_items: int, name: str = "S") -> IntArray:
     """
     given = np.asarray(sorted(S) if isinstance(S, set | frozenset) else S)
     if given.ndim != 1:
-        raise ValueError(f"{name} must be a one-dimensional set of item positions, got shape {given.shape}.")
+        raise ValueError(f"{name} must be a one-dimensional array of positions, got shape {given.shape}.")
     if given.dtype == bool:
         if len(given) != n_items:
-            raise ValueError(f"The mask {name} must have {n_items} entries, one per item, got {len(given)}.")
+            raise ValueError(f"{name}, a boolean mask, must have {n_items} entries, got {len(given)}.")
         return np.flatnonzero(given)
     if given.size == 0:
         return np.empty(0, dtype=np.int64)
@@ -42,7 +41,7 @@ def as_index_set(S: npt.ArrayLike, n_items: int, name: str = "S") -> IntArray:
         )
     if (found[1:] == found[:-1]).any():
         twice = found[1:][found[1:] == found[:-1]][0]
-        raise ValueError(f"{name} names item {twice} more than once; a set holds each item once.")
+        raise ValueError(f"{name} must hold each position once, got {twice} more than once.")
     return found
 
 
@@ -50,7 +49,7 @@ def as_positions(positions: npt.ArrayLike, n_items: int, name: str) -> IntArray:
     """Positions in any order, repeats allowed, for blocks of a matrix."""
     found = np.atleast_1d(np.asarray(positions))
     if found.ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional item positions, got shape {found.shape}.")
+        raise ValueError(f"{name} must be a one-dimensional array of positions, got shape {found.shape}.")
     if found.dtype == bool:
         return as_index_set(found, n_items, name)
     if found.size:
@@ -59,7 +58,7 @@ def as_positions(positions: npt.ArrayLike, n_items: int, name: str) -> IntArray:
 
 
 def as_vector(v: npt.ArrayLike, n_items: int) -> FloatArray:
-    """One number per item, for matrix-vector products."""
+    """A vector with one number per item."""
     found = np.asarray(v, dtype=np.float64)
     if found.shape != (n_items,):
         raise ValueError(f"v must have one entry per item, shape ({n_items},), got {found.shape}.")
@@ -82,7 +81,7 @@ def as_theta(theta: npt.ArrayLike) -> FloatArray:
 
 
 def as_items(items: npt.ArrayLike | None, n_items: int) -> npt.NDArray[Any]:
-    """Labels of the items, as a read-only copy; their positions unless given."""
+    """Labels of the items, by default their positions, as a read-only copy."""
     found = np.arange(n_items) if items is None else np.array(items)
     if found.shape != (n_items,):
         raise ValueError(f"items must hold {n_items} labels, one per item, got shape {found.shape}.")
@@ -91,13 +90,13 @@ def as_items(items: npt.ArrayLike | None, n_items: int) -> npt.NDArray[Any]:
 
 
 def as_size(k: int, largest: int, what: str) -> int:
-    """A set size between 0 and `largest`; `what` says in the error why it cannot be larger."""
+    """A set size between 0 and `largest`; `what` explains that limit in the error."""
     try:
-        size = int(operator.index(k))  # True is an index too, but no number for numba
+        size = int(operator.index(k))  # int, because operator.index(True) is True, which numba does not take
     except TypeError:
-        raise ValueError(f"The size must be a whole number, got {k!r}.") from None
+        raise ValueError(f"size must be a whole number, got {k!r}.") from None
     if not 0 <= size <= largest:
-        raise ValueError(f"The size must be between 0 and {largest} ({what}), got {size}.")
+        raise ValueError(f"size must be between 0 and {largest} ({what}), got {size}.")
     return size
 
 
@@ -106,28 +105,38 @@ def as_count(n: int) -> int:
     try:
         count = int(operator.index(n))
     except TypeError:
-        raise ValueError(f"The number of sets must be a whole number, got {n!r}.") from None
+        raise ValueError(f"n, the number of sets, must be a whole number, got {n!r}.") from None
     if count < 0:
-        raise ValueError(f"The number of sets must not be negative, got {count}.")
+        raise ValueError(f"n, the number of sets, must be at least 0, got {count}.")
     return count
 
 
 def split_items(include: npt.ArrayLike, exclude: npt.ArrayLike, n_items: int) -> tuple[IntArray, IntArray]:
-    """Positions to include, and the positions that stay undecided, for `condition`."""
+    """Positions to include, and those neither included nor excluded, for `condition`."""
     inside = as_index_set(include, n_items, "include")
     outside = as_index_set(exclude, n_items, "exclude")
     both = np.intersect1d(inside, outside)
     if len(both):
-        raise ValueError(f"Item {both[0]} cannot be both included and excluded.")
+        raise ValueError(f"include and exclude must be disjoint, got {both[0]} in both.")
     rest = np.ones(n_items, dtype=bool)
     rest[inside] = rest[outside] = False
     return inside, np.flatnonzero(rest)
 
 
 def row_blocks(n_rows: int, n_columns: int) -> list[slice]:
-    """Slices that cover the rows in blocks of about BLOCK_BYTES, or of as many rows as columns if that is more.
+    """Slices that cover the rows in blocks of about BLOCK_BYTES, but with at least as many rows as columns.
 
-    Fewer rows than columns, and adding up products (d, d) of blocks would cost more than the products.
+    With fewer rows, adding up the products (d, d) of the blocks would cost more than computing them.
     """
     step = max(64, n_columns, BLOCK_BYTES // (8 * max(n_columns, 1)))
     return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
+
+
+def jaccard_distance(S: IntArray, T: IntArray) -> float:
+    """1 − |S ∩ T| / |S ∪ T|; zero for two empty sets.
+
+    >>> jaccard_distance(np.array([0, 1]), np.array([1, 2]))  # doctest: +ELLIPSIS
+    0.666...
+    """
+    union = len(np.union1d(S, T))
+    return 1.0 - len(np.intersect1d(S, T)) / union if union else 0.0

@@ -15,6 +15,7 @@ from .diagnostics import Diagnostics
 from .selection import Fitted, Outcome, Selection, selection_of
 from .types import FloatArray
 
+LISTED = 100_000  # columns; of a larger table those that were screened out are not listed
 GROUP_COLUMNS = [
     "group", "group_probability", "feature", "inclusion_probability", "share", "selected", "purity", "likeness",
 ]  # fmt: skip
@@ -29,7 +30,7 @@ class CoefficientLaw(NamedTuple):
 
 
 def selection_table(model: Selection | Fitted, level: float = 0.95) -> pd.DataFrame:
-    """One row for each column of X, the most probable first.
+    """One row for each column of X, the most probable first; above 100,000 columns without those screened out.
 
     Columns: `feature`; `inclusion_probability`; `error`, its Monte Carlo error; `coefficient`, `lower`, `upper`;
     `selected` (in the chosen set: the MAP set, or the best one of the size that was asked for); `role` ("candidate",
@@ -55,6 +56,8 @@ def selection_table(model: Selection | Fitted, level: float = 0.95) -> pd.DataFr
     found = selection_of(model)
     probability, support = found.inclusion_probabilities, found.support
     order = np.lexsort([np.arange(len(support)), ~support, -probability])
+    if len(order) > LISTED:
+        order = order[np.isin(order, np.concatenate([found.candidates.columns, found.candidates.always]))]
     columns = {
         "feature": found.column_names[order],
         "inclusion_probability": probability[order],

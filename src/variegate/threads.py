@@ -1,4 +1,4 @@
-"""Threads where they help: none for many small matrices, two for a large product."""
+"""Threads: one for many small matrices, two for a large product."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -14,18 +14,18 @@ Part = TypeVar("Part")
 
 
 def one_blas_thread(function: Callable[P, Answer]) -> Callable[P, Answer]:
-    """Run a function with one BLAS thread, some milliseconds dearer.
+    """Run a function with one BLAS thread, which costs a few milliseconds per call.
 
-    On matrices with some dozens of rows threads wait for each other far longer than they compute.
+    On matrices with a few dozen rows, threads wait for each other far longer than they compute.
     """
     return cast(Callable[P, Answer], threadpool_limits.wrap(limits=1, user_api="blas")(function))
 
 
 def side_by_side(work: Callable[[Part], None], parts: Sequence[Part]) -> None:
-    """Do `work` on every part, at the same time where there are cores to do so.
+    """Run `work` on every part, in parallel if there are cores.
 
-    Worth its tenth of a millisecond for work that is nearly all inside BLAS, where Python's lock is released. The
-    parts are the caller's, so that the number of cores changes no result.
+    Worth its 0.1 ms for work that is nearly all inside BLAS, where Python's lock is released. The caller chooses the
+    parts, so the number of cores does not change the result.
 
     >>> done = [0, 0]
     >>> side_by_side(lambda i: done.__setitem__(i, i + 1), [0, 1])
@@ -37,13 +37,13 @@ def side_by_side(work: Callable[[Part], None], parts: Sequence[Part]) -> None:
         for part in parts:
             work(part)
         return
-    contexts = [copy_context() for _ in parts]  # numpy's errstate lives there
+    contexts = [copy_context() for _ in parts]  # they hold numpy's errstate
     with ThreadPoolExecutor(n) as pool:
         list(pool.map(lambda context, part: context.run(work, part), contexts, parts))
 
 
 def allowed() -> int:
-    """Cores that this process may use; whoever runs many processes says so by OMP_NUM_THREADS, as joblib does."""
+    """Number of cores that this process may use, at most OMP_NUM_THREADS, which joblib sets for parallel processes."""
     asked = os.environ.get("OMP_NUM_THREADS", "")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(int(asked), cores)) if asked.isdigit() else cores

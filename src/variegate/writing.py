@@ -1,4 +1,4 @@
-"""Files that are complete or not there: written beside their place, then moved."""
+"""Files that are either complete or absent: written under a temporary name, then moved."""
 
 import os
 import shutil
@@ -11,9 +11,9 @@ from typing import Any
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Give an empty file beside `path`, which takes its place at the end; on any failure it vanishes.
+    """Yield an empty temporary file beside `path`, which replaces it at the end; on any failure it is deleted.
 
-    A pipe or a device stays what it is: at the end the content is written into it.
+    If `path` is a pipe or a device, the content is written into it at the end.
     """
     if path.exists() and not path.is_file():
         with tempfile.TemporaryDirectory() as folder:
@@ -23,13 +23,13 @@ def whole_file(path: Path) -> Iterator[Path]:
             with open(beside, "rb") as content, open(path, "wb") as into:
                 shutil.copyfileobj(content, into)
         return
-    path = path.resolve()  # a link stays one
+    path = path.resolve()  # keeps a link, replaces its target
     if not path.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder {path.parent} to write {path.name} into; make it first.")
+        raise FileNotFoundError(f"There is no folder {path.parent} to write {path.name} into; create it first.")
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".variegate-")
     try:
         yield Path(name)
-        os.fsync(handle)  # else a power cut could leave the new name on an empty file
+        os.fsync(handle)  # otherwise a power cut could leave an empty file with the new name
         os.chmod(name, 0o666 & ~umask())
         os.replace(name, path)
     except BaseException:
@@ -40,7 +40,7 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 def write_whole(path: Path, write: Callable[[Any], object]) -> None:
-    """Let `write` fill a binary file that is complete or not there.
+    """Write a binary file that is either complete or absent.
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_whole(Path(folder, "greeting"), lambda file: file.write(b"hello"))

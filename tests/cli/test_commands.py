@@ -20,9 +20,9 @@ from cli_problems import QUICK, SELECT, data
 from variegate.baselines import METHODS
 from variegate.baselines.choose import chooses_size
 from variegate.cli import options
-from variegate.cli.inputs import outcome_task
 from variegate.cli.main import cli
 from variegate.cli.messages import as_option, heard_warnings, say, told
+from variegate.cli.outcomes import outcome_task
 from variegate.cli.show import show_table
 from variegate.messages import Argument, Message, Words
 
@@ -276,7 +276,7 @@ def test_warnings_are_told_once(capsys):
         for _ in range(2):
             warnings.warn("mind\nthe gap", stacklevel=1)
         warnings.warn("old", DeprecationWarning, stacklevel=1)
-    assert heard == ["mind the gap"]
+    assert heard == [{"kind": "UserWarning", "text": "mind the gap"}]
     assert capsys.readouterr().err == "variegate: warning: mind the gap\n"
 
 

@@ -85,7 +85,7 @@ def test_repeating_on_other_data_is_said(run, folder):
     again = run("select", "--config", "one/run.json", "--out", "two")
     assert again.code == 0
     assert "the data differ" in again.err
-    assert "the data differ" in json.loads((folder / "two/run.json").read_text())["warnings"][0]
+    assert "the data differ" in json.loads((folder / "two/run.json").read_text())["warnings"][0]["text"]
 
 
 def test_repeating_with_another_network_is_said(run, folder):
@@ -97,7 +97,7 @@ def test_repeating_with_another_network_is_said(run, folder):
     again = run("select", "--config", "one/run.json", "--out", "three")
     assert again.code == 0
     assert "warning: --network differs from" in again.err
-    assert "edges.csv has changed" in json.loads((folder / "three/run.json").read_text())["warnings"][0]
+    assert "edges.csv has changed" in json.loads((folder / "three/run.json").read_text())["warnings"][0]["text"]
 
 
 def test_a_pipe_has_no_fingerprint(run, folder):
@@ -204,7 +204,9 @@ def test_warnings_are_said_and_kept(run, folder):
     assert ran.code == 0
     assert "warning: The best set is empty" in ran.err
     assert "give --size" in ran.err
-    assert any("empty" in w for w in json.loads((folder / "variegate-out/run.json").read_text())["warnings"])
+    assert [w["kind"] for w in json.loads((folder / "variegate-out/run.json").read_text())["warnings"]] == [
+        "EmptySelectionWarning"
+    ]
 
 
 def test_hostile_names(run, folder):

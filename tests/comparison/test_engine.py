@@ -145,7 +145,7 @@ def assert_only_deadly_failed(found):
 @pytest.mark.real
 def test_process_that_dies_is_replaced(tmp_path):
     methods = {**METHODS, "deadly": KillsOnce(str(tmp_path / "killed"))}
-    with pytest.warns(UserWarning, match=r"Workers died: \d of 6 tasks had to be run again"):
+    with pytest.warns(UserWarning, match=r"Workers died: \d of 6 jobs had to be run again"):
         died = small_comparison(methods, n_jobs=2)
     assert (tmp_path / "killed").exists()
     assert_same(died, small_comparison(methods))

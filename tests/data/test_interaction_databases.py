@@ -101,21 +101,21 @@ def test_biogrid_saved_by_a_spreadsheet(tmp_path):
 
 
 def test_physical_is_yes_or_no(tmp_path):
-    with pytest.raises(ValueError, match="physical=True or False"):
+    with pytest.raises(ValueError, match="physical must be True or False"):
         read_biogrid(write(tmp_path, "b.txt", "\n".join([TAB2, *ROWS])), physical="no")
 
 
 def test_biogrid_partners_without_the_name_are_left_out_and_counted(tmp_path):
     nameless = ("-", "XYZ", "-")
     path = write(tmp_path, "b.tsv", "\n".join([TAB2, interaction(P53, MDM2), interaction(P53, nameless)]))
-    with pytest.warns(DataWarning, match="1 of 2 interactions left out, since a partner has no entrez"):
+    with pytest.warns(DataWarning, match="1 of 2 interactions left out because a partner has no entrez"):
         assert read_biogrid(path, names="entrez").names == ("4193", "7157")
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("\n".join([TAB2, ROWS[4]]), "organism 9606, found none among 1 rows; .*559292"),
+        ("\n".join([TAB2, ROWS[4]]), "organism 9606, found none in 1 rows; .*559292"),
         (TAB2.replace("Experimental System Type", "Kind") + "\n" + ROWS[0], "experimental system type"),
         ("a\tb\n1\t2", "starts with '#BioGRID Interaction ID'"),
         (TAB2.replace("\t", ",") + "\n", "tab-separated"),

@@ -144,17 +144,17 @@ def test_wrong_delimiter_and_columns(tmp_path):
     path = write(tmp_path, "e.tsv", "a\tb\nb\tc\n")
     with pytest.raises(UnreadableInput, match="with the delimiter ',' the first line has one: 'a b'"):
         read_edges(path, delimiter=",")
-    with pytest.raises(UnreadableInput, match="expected a column 'x', but the columns are"):
+    with pytest.raises(UnreadableInput, match="expected a column 'x', found"):
         read_edges(path, columns=["x", "b"])
-    with pytest.raises(UnreadableInput, match="column number 7"):
+    with pytest.raises(UnreadableInput, match="column number from 0 to 1, got 7"):
         read_edges(path, columns=[0, 7])
     for wrong in ([0], "ab", [0, 0], 5, [True, False], [0.0, 1], [0, [1]]):
-        with pytest.raises(ValueError, match=r"the two columns \(names, or positions from 0\) that hold"):
+        with pytest.raises(ValueError, match=r"columns must be the two columns that hold the ends"):
             read_edges(path, columns=wrong)
     for wrong in ("", "ab", 5):
         with pytest.raises(ValueError, match="delimiter must be one character"):
             read_edges(path, delimiter=wrong)
-    with pytest.raises(ValueError, match="header=True, False or None"):
+    with pytest.raises(ValueError, match="header must be True, False or None"):
         read_edges(path, header="yes")
     with pytest.raises(UnreadableInput, match="found none; check the path"):
         read_edges(tmp_path / "absent.csv")
@@ -177,10 +177,10 @@ def test_graphml_as_networkx_writes_it(tmp_path):
     ("text", "message"),
     [
         ("<graphml><graph><node id='a'/>", "complete XML.*line 1"),
-        ("<svg></svg>", "outermost element is svg"),
+        ("<svg></svg>", "root element svg"),
         ("<html></html>", "a web page, perhaps of a failed download"),
-        ("<graphml/>", "without any"),
-        ("<graphml><node id='c'/><edge source='a' target='b'/></graphml>", "leads to 'a', but no node"),
+        ("<graphml/>", "expected nodes, got none"),
+        ("<graphml><node id='c'/><edge source='a' target='b'/></graphml>", "got 'a', the id of no node"),
         ("<graphml><node/></graphml>", "attribute 'id' on every node"),
         ("<?xml version='1.0'?><!DOCTYPE x [<!ENTITY y 'z'>]><graphml/>", "document type"),
     ],
@@ -204,9 +204,9 @@ def test_networks_from_objects():
     with pytest.raises(ValueError, match="square"):
         as_network(np.ones((2, 3)))
     for form in (np.full((2, 2), np.nan), sparse.csr_array(np.full((2, 2), np.inf))):
-        with pytest.raises(ValueError, match="without missing or infinite values; write 0 for no edge"):
+        with pytest.raises(ValueError, match="must be finite, got missing or infinite values; write 0 for no edge"):
             as_network(form)
-    with pytest.raises(ValueError, match="matrix of numbers, got <U1"):
+    with pytest.raises(ValueError, match="must hold numbers, got <U1"):
         as_network(np.array([["a", "b"], ["c", "d"]]))
     with pytest.raises(ValueError, match="different names"):
         as_network(nx.Graph([(1, "1")]))

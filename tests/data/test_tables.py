@@ -342,7 +342,7 @@ def test_bad_options(tmp_path):
         ({"categorical": "ab"}, r"categorical columns to exist, but \['ab'\]"),
         ({"categorical": ["a", "B"]}, r"categorical columns to exist, but \['B'\]"),
         ({"missing": "ignore"}, "one of error"),
-        ({"outcome": ["y"]}, "outcome= to be the name"),
+        ({"outcome": [["y"]]}, "outcome= to be the name"),
         ({"id_column": 2.5}, "id_column= to be the name"),
         ({"drop": [["a"]]}, "drop= to be the name"),
         ({"samples": "diagonal"}, '"rows" or "columns"'),
@@ -398,3 +398,17 @@ def test_a_small_file_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch,
         path.write_bytes(gzip.compress(b"a,b\n" + b"0,0\n" * 500_000))
     with pytest.raises(UnreadableInput, match=r"unpacks to more than 100 times its .* bytes.*unpack it yourself"):
         read_table(path)
+
+
+def test_several_outcomes(tmp_path):
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "months": [5.0, 3.0, None], "died": ["yes", "no", "yes"]})
+    table = read_table(frame, ["months", "died"], missing="drop_samples")
+    assert table.features == ("a",)
+    assert table.outcome is None
+    assert table.y.to_dict("list") == {"months": [5.0, 3.0], "died": ["yes", "no"]}
+    with pytest.raises(UnreadableInput, match=r"months \(outcome\) \(1\)"):
+        read_table(frame, ["months", "died"])
+    genes, clinic = frame[["a"]].set_axis(["P1", "P2", "P3"]), frame.set_axis(["P3", "P2", "P1"]).drop(columns="a")
+    joined = read_table(genes, ["died", "months"], outcome_table=clinic, missing="drop_samples")
+    assert joined.y["died"].tolist() == ["no", "yes"]
+    assert joined.samples == ("P2", "P3")

@@ -139,8 +139,9 @@ def test_screening_counts_rows_by_their_weights(make, y, seed):
 
 
 def test_screening_leaves_out_what_is_always_in():
-    model = regress(screen=1, always_include=[1]).fit(X, Y)
+    model = regress(screen=1, always_include=[1], expected_size=1e-3).fit(X, Y)
     assert model.posterior_.names.tolist() == ["x0"]
+    assert model.selection_.certificate.left_out == M - 2
 
 
 # --- values by column ------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import variegate as vg
 from chain_problems import Enumerated, model_of
 from variegate.estimators import EmptySelectionWarning
 from variegate.estimators.progress import ProgressLine
+from variegate.estimators.screened import JOINS
 from variegate.inference import Progress
 
 pytestmark = pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
@@ -212,14 +213,34 @@ def test_prior_log_odds():
     np.testing.assert_array_equal(tilted, listed)
 
 
+WIDE = np.random.default_rng(5).normal(size=(120, 30))
+STRONG = WIDE[:, 3] - WIDE[:, 8] + 0.3 * WIDE[:, 20] + 0.3 * np.random.default_rng(6).normal(size=120)
+
+
 @pytest.mark.parametrize("make", [regress, classify])
 def test_screening_keeps_the_strongest_and_says_zero_for_the_rest(make):
-    y = Y if make is regress else LABELS
-    model = make(screen=4).fit(FRAME, y)
-    assert len(model.posterior_.names) == 4
-    assert {"a", "age"} <= set(model.posterior_.names)
-    assert (model.inclusion_probabilities_ > 0).sum() == 4
-    assert model.predict(FRAME).shape == (N,)
+    y = STRONG if make is regress else np.where(STRONG > 0, "ill", "well")
+    model = make(screen=4, expected_size=1e-3).fit(WIDE, y)
+    kept, certificate = model.selection_.candidates.columns, model.selection_.certificate
+    assert {3, 8} <= set(kept)
+    assert (model.inclusion_probabilities_ > 0).sum() == len(kept) == 30 - certificate.left_out < 30
+    assert 0 < certificate.largest <= JOINS
+    assert model.predict(WIDE).shape == (120,)
+
+
+@pytest.mark.parametrize("make", [regress, classify])
+def test_columns_that_matter_join_those_of_the_screening(make):
+    y = STRONG if make is regress else np.where(STRONG > 0, "ill", "well")
+    model, whole = make(screen=1, expected_size=0.2).fit(WIDE, y), make(expected_size=0.2).fit(WIDE, y)
+    certificate = model.selection_.certificate
+    assert certificate.joined == len(model.posterior_.names) - 1 == 29 - certificate.left_out
+    error = np.hypot(model.inclusion_errors_, whole.inclusion_errors_)
+    assert (np.abs(model.inclusion_probabilities_ - whole.inclusion_probabilities_) <= 4 * error + 2 * JOINS).all()
+
+
+def test_screening_begins_with_more_columns_than_are_asked_for():
+    model = regress(screen=1, n_features_to_select=3).fit(WIDE, STRONG)
+    assert np.flatnonzero(model.support_).tolist() == [3, 8, 20]
 
 
 # --- similarity ------------------------------------------------------------------------------------------------------
@@ -346,7 +367,7 @@ def test_a_terminal_line_never_wraps(monkeypatch):
         ({"n_features_to_select": 1.5}, "a share above 0 and at most 1, got 1.5"),
         ({"n_features_to_select": "all"}, "must be a whole number"),
         ({"n_features_to_select": True}, "must be a whole number"),
-        ({"screen": 0}, "screen must be a number of columns"),
+        ({"screen": 0}, "screen must be a number of columns to begin with"),
         ({"always_include": ["height"]}, "no feature called 'height' among the 10 columns"),
         ({"always_include": [10]}, "positions from 0 to 9"),
         ({"always_include": list(range(10))}, "nothing is left to choose from"),

@@ -74,7 +74,7 @@ def test_chains_have_right_answers_on_hard_tables(case, pair, task, size):
     exact = Enumerated(model_of(target, average_size=True, average_slab=True))
     assert (np.abs(found.inclusion - exact.inclusion) <= 4 * found.inclusion_errors + 1e-3).all()
     if case == "zero column" and pair[0] == "dpp":
-        assert found.inclusion[3] == 0.0  # the prior never lets in a zero row of phi
+        assert found.inclusion[3] == 0.0  # a zero row of phi has prior probability zero
     posterior = Posterior(found)
     best = posterior.map()
     assert found.target.log_joint(best) >= max(map(found.target.log_joint, posterior.sample(20, 0))) - 1e-4
@@ -94,7 +94,7 @@ def test_hard_tables_have_right_answers(case, pair, task, size):
     p = posterior.inclusion_prob()
     assert ((p >= 0) & (p <= 1)).all()
     if case == "zero column" and "dpp" in pair:
-        assert p[3] == 0.0  # a DPP never lets in a zero row of phi
+        assert p[3] == 0.0  # a zero row of phi has probability zero under a DPP
     assert p.sum() == pytest.approx(np.exp(exact.log_q(found.q.theta)) @ exact.gamma.sum(axis=1), abs=1e-6)
     assert exact.divergence(found.q.theta)[0] - exact.smallest_divergence(n_starts=4) < 0.05
     best = posterior.map()
@@ -130,8 +130,8 @@ def poisoned(value):
         (lambda X, y: Logistic(X[:1], y[:1] > 0), "both classes"),
         (lambda X, y: Logistic(X, np.ones(20)), "both classes"),
         (lambda X, y: dpp_prior(poisoned(np.nan)[:4], expected_size=1), "finite"),
-        (lambda X, y: dpp_prior(np.zeros((4, 3)), expected_size=1), "expected size must lie strictly between 0 and 0"),
-        (lambda X, y: Target(Gaussian(X, y), dpp_prior(np.eye(3), expected_size=1)), "4 features, the prior 3"),
+        (lambda X, y: dpp_prior(np.zeros((4, 3)), expected_size=1), "expected_size must be above 0 and below 0"),
+        (lambda X, y: Target(Gaussian(X, y), dpp_prior(np.eye(3), expected_size=1)), "same features, got 4 and 3"),
         (lambda X, y: Target(Gaussian(X, y), bernoulli_prior(4, expected_size=1), "dpp", phi=np.eye(3)), "4 rows"),
         (
             lambda X, y: Target(Gaussian(X, y), bernoulli_prior(4, expected_size=1), "dpp", phi=poisoned(np.nan)[:4]),
@@ -140,7 +140,7 @@ def poisoned(value):
         *(
             (lambda X, y, phi=phi: Target(Gaussian(X, y), bernoulli_prior(4, expected_size=1), phi=phi), message)
             for phi, message in [
-                (csr_array(np.eye(4)), "Hand in phi.toarray"),
+                (csr_array(np.eye(4)), "Pass phi.toarray"),
                 (np.ones(4), "phi must be a matrix"),
                 (1j * np.eye(4), "phi must be real"),
             ]
@@ -148,7 +148,7 @@ def poisoned(value):
         (lambda X, y: Target(len, bernoulli_prior(4, expected_size=1), "bernoulli"), r"CustomLikelihood\(function"),
         (lambda X, y: Gaussian(X, y, slab_precision="auto"), "slab_precision must be a finite number .* got 'auto'"),
         (lambda X, y: Gaussian([[1, 2], [3]], y), "X must have rows of equal length"),
-        (lambda X, y: dpp_prior(csr_array(np.eye(4)), expected_size=1), "Hand in phi.toarray"),
+        (lambda X, y: dpp_prior(csr_array(np.eye(4)), expected_size=1), "Pass phi.toarray"),
         (lambda X, y: dpp_prior(3.0, expected_size=1), "phi must be a matrix"),
         (
             lambda X, y: Target(Gaussian(X, y), bernoulli_prior(4, expected_size=1), "bernoulli", size=5),

@@ -60,14 +60,13 @@ class TestTarget:
         """With the sites of S the evidence of any set is that of a weighted ridge regression."""
         X, y = correlated_data(M=7, r=0.9, seed=2, task="logistic")
         likelihood, S = Logistic(X, y, slab_precision=2.0), np.array([0, 3, 5])
-        _, solution = likelihood._solve(S)
-        precision, information = solution.sites[0], (2 * y - 1) * solution.sites[1]
+        given = likelihood._solve(S).given
         Z = (X - X.mean(axis=0)) / X.std(axis=0)
 
         def evidence(T):
             A = np.column_stack([np.ones(len(X)), Z[:, T]])
             prior = np.r_[1 / logistic.FIXED_VARIANCE, np.full(len(T), 2.0)]
-            H, b = (A.T * precision) @ A + np.diag(prior), A.T @ information
+            H, b = (A.T * given.precision) @ A + np.diag(prior), A.T @ given.information
             return 0.5 * (b @ np.linalg.solve(H, b) - np.linalg.slogdet(H)[1] + np.log(prior).sum())
 
         found = likelihood.exchange_gains(S)
@@ -122,5 +121,5 @@ class TestTarget:
         assert target.log_joint(np.array([4, 1])) == target.log_joint([1, 4])
         assert target.log_joint(np.arange(7) == 4) == target.log_joint([4])
         for wrong in ([1, 9], np.array([-1]), np.array([1, 1])):
-            with pytest.raises(ValueError, match=r"S (must hold|names item)"):
+            with pytest.raises(ValueError, match="S must hold"):
                 target.log_joint(wrong)

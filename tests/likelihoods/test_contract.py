@@ -2,12 +2,14 @@
 
 import copy
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
 from variegate.likelihoods import (
+    Cox,
     CustomLikelihood,
     ExchangeLikelihood,
     FlipLikelihood,
@@ -16,7 +18,10 @@ from variegate.likelihoods import (
     Grouped,
     Likelihood,
     Logistic,
+    NegativeBinomial,
+    Poisson,
     PredictiveLikelihood,
+    QuadraticLikelihood,
     SumLikelihood,
     ep,
 )
@@ -50,16 +55,31 @@ def grouped(kind, y):
     return lambda **options: Grouped(kind(WIDE, y, **options), UNIT)
 
 
-FITTED = {
-    "gaussian": lambda **options: Gaussian(X, REAL, **options),
-    "logit": lambda **options: Logistic(X, BINARY, **options),
-    "probit": lambda **options: Logistic(X, BINARY, link="probit", **options),
+COUNTS = RNG.poisson(np.exp(1 + 0.1 * REAL))
+TIMES = np.ceil(4 * RNG.exponential(np.exp(-0.2 * REAL))) / 4  # with ties
+EVENTS = RNG.random(N) < 0.7
+MAKE = {
+    "gaussian": (Gaussian, REAL, {}),
+    "logit": (Logistic, BINARY, {}),
+    "probit": (Logistic, BINARY, {"link": "probit"}),
+    "cox": (lambda X, y, **options: Cox(X, y, EVENTS[: len(y)], **options), TIMES, {}),
+    "poisson": (Poisson, COUNTS, {}),
+    "negative binomial": (NegativeBinomial, COUNTS, {"dispersion": 0.3}),
 }
+
+
+def build(name, X=X, y=None, **options):
+    make, outcome, own = MAKE[name]
+    return make(X, outcome if y is None else y, **own, **options)
+
+
+FITTED = {name: partial(build, name) for name in MAKE}
 FLIPPING = {
     **FITTED,
     "sum": both,
     "groups": grouped(Gaussian, REAL),
     "groups of classes": grouped(Logistic, BINARY),
+    "groups of counts": grouped(NegativeBinomial, COUNTS),
     "sum of groups": lambda **options: SumLikelihood(
         [grouped(Gaussian, REAL)(**options), grouped(Gaussian, -REAL)(**options)]
     ),
@@ -80,6 +100,7 @@ def test_protocols(name):
     assert isinstance(model, GainsLikelihood)
     assert isinstance(model, FlipLikelihood) == (name in FLIPPING)
     assert isinstance(model, ExchangeLikelihood) == (name in FITTED)
+    assert isinstance(model, QuadraticLikelihood) == (name in FLIPPING)
     assert isinstance(model, PredictiveLikelihood) == (name in FITTED or name.startswith("groups"))
     assert model.n_features == M
 
@@ -206,13 +227,6 @@ def with_entry(value):
     return bad
 
 
-def build(name, X=X, y=None, **options):
-    y = y if y is not None else REAL if name == "gaussian" else BINARY
-    if name == "gaussian":
-        return Gaussian(X, y, **options)
-    return Logistic(X, y, link=name, **options)
-
-
 @fitted
 @pytest.mark.parametrize(
     ("bad", "message"),
@@ -226,8 +240,8 @@ def build(name, X=X, y=None, **options):
         ({"X": X.astype(str).astype(object) + "x"}, "X must hold numbers"),
         ({"X": X + 1j}, "X must hold real numbers"),
         ({"X": X * 1e200}, "variance overflows"),
-        ({"y": BINARY[:-1]}, r"y must have shape \(25,\)"),
-        ({"y": np.where(np.arange(N) == 0, np.nan, BINARY)}, "y must be finite"),
+        ({"y": BINARY[:-1]}, r"(y|time) must have shape \(25,\)"),
+        ({"y": np.where(np.arange(N) == 0, np.nan, BINARY)}, "(y|time) must be finite"),
         ({"y": np.column_stack([BINARY, BINARY])}, r"got \(25, 2\)"),
         ({"slab_precision": 0.0}, "slab_precision must be a finite number above zero"),
         ({"slab_precision": np.nan}, "slab_precision must be"),

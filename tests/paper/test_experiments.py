@@ -42,7 +42,7 @@ class TestEntry:
 
     @pytest.mark.parametrize(
         ("text", "message"),
-        [("draw = 3", "no setting 'draw'; there are"), ("draws = '3'", "of the kind of 4000"), ("draws", "TOML")],
+        [("draw = 3", "no setting 'draw'; there are"), ("draws = '3'", "the same type as 4000"), ("draws", "TOML")],
     )
     def test_bad_settings_are_refused(self, tmp_path, text, message):
         (tmp_path / "mine.toml").write_text(text)

@@ -17,7 +17,7 @@ from variegate import datasets
 
 
 def selections(**chosen):
-    """A comparison as far as communities look at it: {method: [set of each repeat]}."""
+    """The part of a comparison that communities use: {method: [set of each repeat]}."""
     rows = [
         {"repeat": i, "method": name, "positions": S, "error": None}
         for name, sets in chosen.items()
@@ -76,7 +76,7 @@ def test_methods_are_the_papers():
     assert list(chosen_methods(METHODS)) == list(METHODS)
     with pytest.raises(ValueError, match="no method 'omp' in the paper; there are Bernoulli-DPP"):
         chosen_methods(["Bernoulli-DPP", "omp"])
-    with pytest.raises(ValueError, match="must have 'Bernoulli-DPP'"):
+    with pytest.raises(ValueError, match="must include 'Bernoulli-DPP'"):
         chosen_methods(["OMP"])
 
 

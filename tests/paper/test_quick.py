@@ -1,4 +1,4 @@
-"""Every longer experiment in its quick mode: tables, figures, words, and that it can be taken up again."""
+"""Every longer experiment in its quick mode: tables, figures, text, and that it can be resumed."""
 
 import re
 from importlib import import_module
@@ -17,7 +17,7 @@ FIGURES = {
 
 @pytest.fixture(scope="module")
 def results(paper_data, tmp_path_factory):
-    """Folders with results, each made when it is asked for first."""
+    """Folders with results, created on first use."""
     made = {}
 
     def result(name):

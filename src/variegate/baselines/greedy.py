@@ -4,35 +4,37 @@ import warnings
 
 import numpy as np
 from sklearn.feature_selection import f_classif, f_regression
-from sklearn.linear_model import LinearRegression, LogisticRegression, orthogonal_mp
+from sklearn.linear_model import orthogonal_mp
 
 from ..inference import Target
 from ..inference.local_search import grow
-from ..likelihoods import Gaussian, Logistic, SumLikelihood
+from ..likelihoods import SumLikelihood
+from ..likelihoods.terms import Terms, fitted_predictor
 from ..priors import bernoulli_prior
+from ..tasks import task_named
 from ..types import FloatArray, IntArray
 from .problem import Problem
 from .univariate import filled
 
-WEAK_RIDGE = 100.0  # scikit-learn's C: keeps coefficients finite where columns separate the classes
+WEAK_RIDGE = 0.01  # keeps coefficients finite where columns separate the classes
 INSIDE = 1e-10  # a column whose share outside the span of the set is below this has nothing to add
 LEAST_REDUNDANCY = 1e-3
 
 
 def omp(problem: Problem, size: int, rng: np.random.Generator) -> IntArray:
-    """Orthogonal matching pursuit (scikit-learn's) on standardised columns; two classes are the numbers 0 and 1.
+    """Orthogonal matching pursuit (scikit-learn's) of `Problem.residuals` on standardised columns.
 
     It stops early where the residual vanishes or only copies are left: then the strongest alone fill the set.
     """
-    if len(problem.outcomes) > 1:
+    residuals = problem.residuals
+    if residuals.shape[1] > 1:
         raise ValueError(
-            f"OMP has one outcome, numbers or two classes; this has {len(problem.outcomes)} classes. "
-            'Try "forward_score" or "lasso", which take more.'
+            f"OMP needs one outcome, numbers or two classes, got {residuals.shape[1]} classes; "
+            'try "forward_score" or "lasso", which take more.'
         )
-    y = problem.outcomes[0]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*ended prematurely", category=RuntimeWarning)
-        coef = orthogonal_mp(problem.standardised(), y - y.mean(), n_nonzero_coefs=size)
+        coef = orthogonal_mp(problem.standardised(), residuals[:, 0], n_nonzero_coefs=size)
     return filled(np.flatnonzero(coef), problem, size)
 
 
@@ -41,8 +43,7 @@ def forward_evidence(problem: Problem, size: int, rng: np.random.Generator) -> I
 
     The likelihoods are our own, with their default slab; in classification the gains are EP's first-order ones.
     """
-    make = Gaussian if problem.task == "regression" else Logistic
-    parts = [make(problem.X, t) for t in problem.outcomes]
+    parts = task_named(problem.task).likelihoods(problem.X, problem.y)
     likelihood = parts[0] if len(parts) == 1 else SumLikelihood(parts)
     M = problem.n_features
     # a prior that treats all columns alike does not change which of them is next
@@ -54,50 +55,44 @@ def forward_score(problem: Problem, size: int, rng: np.random.Generator) -> IntA
 
         U_m² / I_m,  U_m = x_mᵀ(y − μ),  I_m = x_mᵀ W x_m − x_mᵀ W Z (ZᵀWZ)⁻¹ ZᵀW x_m,
 
-    where Z holds the intercept and the columns in the set, and μ is the fit on them. In regression W = 1 and the
-    statistic is the drop of the residual sum of squares, so this is the usual stepwise regression. In classification
-    W = μ(1 − μ), each fit is a logistic regression with a weak ridge, and classes against the rest are added up.
+    where Z holds the intercept and the columns in the set, y − μ and W are the slope and the weights of the
+    log-likelihood fitted on them, with a weak ridge. In regression W = 1 and the statistic is the drop of the residual
+    sum of squares, so this is the usual stepwise regression. Classes against the rest are added up.
     """  # noqa: D400
     Z = problem.standardised()
     chosen: list[int] = []
     for _ in range(size):
-        statistics = np.sum([score_statistics(problem.task, Z, t, chosen) for t in problem.outcomes], axis=0)
+        statistics = np.sum([score_statistics(terms, Z, chosen) for terms in problem.terms], axis=0)
         statistics[chosen] = -np.inf
         chosen.append(int(np.argmax(statistics)))
     return np.sort(np.array(chosen, dtype=np.int64))
 
 
-def score_statistics(task: str, Z: FloatArray, t: FloatArray, chosen: list[int]) -> FloatArray:
+def score_statistics(terms: Terms, Z: FloatArray, chosen: list[int]) -> FloatArray:
     """U²/I of every column (M,) given those chosen; 0 for columns in their span."""
-    mean = _fitted_mean(task, Z[:, chosen], t)
-    root = np.ones_like(t) if task == "regression" else np.sqrt(mean * (1 - mean))
+    fit = terms.derivatives(fitted_predictor(terms, Z[:, chosen], WEAK_RIDGE))
+    root = np.sqrt(fit.weight)
     weighted = root[:, None] * Z
     basis = np.linalg.qr(np.column_stack([root, weighted[:, chosen]]))[0]
     outside = np.square(weighted - basis @ (basis.T @ weighted)).sum(axis=0)
     new = outside > INSIDE * np.square(weighted).sum(axis=0)
-    return np.where(new, (Z.T @ (t - mean)) ** 2 / np.where(new, outside, 1.0), 0.0)
-
-
-def _fitted_mean(task: str, Z: FloatArray, t: FloatArray) -> FloatArray:
-    if Z.shape[1] == 0:
-        return np.full_like(t, t.mean())
-    if task == "regression":
-        return np.asarray(LinearRegression().fit(Z, t).predict(Z))
-    model = LogisticRegression(C=WEAK_RIDGE, solver="newton-cholesky").fit(Z, t)
-    return np.asarray(model.predict_proba(Z)[:, 1])
+    return np.where(new, (Z.T @ fit.slope) ** 2 / np.where(new, outside, 1.0), 0.0)
 
 
 def mrmr(problem: Problem, size: int, rng: np.random.Generator) -> IntArray:
     """Minimal redundancy, maximal relevance: each step adds the column with the largest F_m / mean_{j ∈ S} |r_mj|.
 
-    F is scikit-learn's univariate statistic (of a regression, or between the classes). This is the quotient FCQ of
-    Ding & Peng (2005), J. Bioinformatics and Computational Biology 3; for outcomes that depend on many columns a
-    little it is far less noisy than nearest-neighbour estimates of mutual information.
+    F is scikit-learn's univariate statistic: between the classes, or of a regression of `Problem.residuals`. This is
+    the quotient FCQ of Ding & Peng (2005), J. Bioinformatics and Computational Biology 3; for outcomes that depend on
+    many columns a little it is far less noisy than nearest-neighbour estimates of mutual information.
     """
     Z = problem.standardised()
     varies = np.flatnonzero(Z.any(axis=0))
     F = np.zeros(problem.n_features)
-    F[varies] = (f_regression if problem.task == "regression" else f_classif)(Z[:, varies], problem.y)[0]
+    if problem.task == "classification":
+        F[varies] = f_classif(Z[:, varies], problem.y)[0]
+    else:
+        F[varies] = f_regression(Z[:, varies], problem.residuals[:, 0])[0]
     chosen = [int(np.argmax(F))]
     total = np.zeros(problem.n_features)
     while len(chosen) < size:

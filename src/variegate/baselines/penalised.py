@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import expit, logit
 from sklearn.linear_model import enet_path
 
+from ..likelihoods.terms import Squares, Terms
 from ..types import FloatArray, IntArray
 from .problem import Problem
 
@@ -16,7 +16,7 @@ PRECISION = 1e-6
 NEWTON_STEPS = 50
 SETTLED = 1e-6  # relative change of the coefficients in the last Newton step
 NEAR = 0.7  # share of the penalty that a slope must reach
-CERTAIN = 1e-5  # least p(1 − p): rows of which the model is surer would have no weight, and infinite residuals
+CERTAIN = 1e-5  # least weight of a row: rows of which the model is surer would have infinite residuals
 
 Coefficients = Callable[[float], FloatArray]
 
@@ -34,17 +34,16 @@ def elastic_net(problem: Problem, size: int, rng: np.random.Generator) -> IntArr
 def penalised(problem: Problem, size: int, *, l1_ratio: float) -> IntArray:
     """Columns of a GLM with penalty α (ρ|β|₁ + (1 − ρ)/2 |β|²), α by bisection.
 
-    Columns are standardised, and least squares are scikit-learn's. Two classes: logistic. More than two: squared loss
-    on the indicators of the classes, with one penalty on a column's coefficients for all of them (group Lasso), so
-    that there is one set.
+    Columns are standardised, and least squares are scikit-learn's. More than two classes: squared loss on the
+    indicators of the classes, with one penalty on a column's coefficients for all of them (group Lasso), so that there
+    is one set.
     """
-    Z = problem.standardised()
-    Y = np.stack([t - t.mean() for t in problem.outcomes], axis=1)
-    # above this penalty no column has a coefficient; the logistic loss has the same slope at zero
+    Z, terms, Y = problem.standardised(), problem.terms, problem.residuals
+    # above this penalty no column has a coefficient
     strongest = float(np.linalg.norm(Z.T @ Y, axis=1).max()) / (len(Z) * l1_ratio)
-    if problem.task == "classification" and Y.shape[1] == 1:
-        return at_size(_logistic(Z, problem.outcomes[0], l1_ratio), strongest, size)
-    return at_size(_squared(Z, Y, l1_ratio), strongest, size)
+    if len(terms) > 1 or isinstance(terms[0], Squares):
+        return at_size(_squared(Z, Y, l1_ratio), strongest, size)
+    return at_size(_generalised(Z, terms[0], l1_ratio), strongest, size)
 
 
 def at_size(coefficients: Coefficients, strongest: float, size: int) -> IntArray:
@@ -84,20 +83,20 @@ def _squared(Z: FloatArray, Y: FloatArray, l1_ratio: float) -> Coefficients:
     return coefficients
 
 
-def _logistic(Z: FloatArray, t: FloatArray, l1_ratio: float) -> Coefficients:
-    """Coefficients (M,) of a logistic model of t, 0 or 1, by Newton steps from those of the penalty before."""
-    found = np.append(np.zeros(Z.shape[1]), logit(t.mean()))  # the intercept comes last
+def _generalised(Z: FloatArray, terms: Terms, l1_ratio: float) -> Coefficients:
+    """Coefficients (M,) of a generalised linear model, by Newton steps from those of the penalty before."""
+    found = np.append(np.zeros(Z.shape[1]), terms.null)  # the intercept comes last
 
     def loss(at: FloatArray, alpha: float) -> float:
         eta, beta = Z @ at[:-1] + at[-1], at[:-1]
         penalty = l1_ratio * np.abs(beta).sum() + (1 - l1_ratio) / 2 * beta @ beta
-        return float(np.mean(np.logaddexp(0.0, eta) - t * eta) + alpha * penalty)
+        return float(-terms.derivatives(eta).value / len(Z) + alpha * penalty)
 
     def coefficients(alpha: float) -> FloatArray:
         nonlocal found
         for _ in range(NEWTON_STEPS):
             before, value = found, loss(found, alpha)
-            found = _newton_step(Z, t, before, alpha, l1_ratio)
+            found = _newton_step(Z, terms, before, alpha, l1_ratio)
             if np.abs(found - before).max() <= SETTLED * np.abs(found).max():
                 break
             while loss(found, alpha) > value + SETTLED * abs(value):  # too far
@@ -107,17 +106,17 @@ def _logistic(Z: FloatArray, t: FloatArray, l1_ratio: float) -> Coefficients:
     return coefficients
 
 
-def _newton_step(Z: FloatArray, t: FloatArray, at: FloatArray, alpha: float, l1_ratio: float) -> FloatArray:
+def _newton_step(Z: FloatArray, terms: Terms, at: FloatArray, alpha: float, l1_ratio: float) -> FloatArray:
     """Weighted least squares with the penalty, coefficients and intercept (M + 1,) (Friedman et al. 2010).
 
     Only of columns that have a coefficient, or whose slope is close to earning one: at a fixed point that is no loss.
     """
     eta = Z @ at[:-1] + at[-1]
-    p = expit(eta)
-    slope = np.abs(Z.T @ (t - p)) / len(t)
+    here = terms.derivatives(eta)
+    slope = np.abs(Z.T @ here.slope) / len(Z)
     near = np.flatnonzero((at[:-1] != 0) | (slope >= min(NEAR * alpha * l1_ratio, slope.max())))
-    w = np.maximum(p * (1 - p), CERTAIN)
-    working, root, X = eta + (t - p) / w, np.sqrt(w), Z[:, near]
+    w = np.maximum(here.weight, CERTAIN)
+    working, root, X = eta + here.slope / w, np.sqrt(w), Z[:, near]
     centre, level = w @ X / w.sum(), w @ working / w.sum()
     beta = enet_path(
         (X - centre) * root[:, None], (working - level) * root, l1_ratio=l1_ratio, alphas=[alpha],

@@ -1,27 +1,29 @@
 """What every method is given, and what is asked of it."""
 
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.preprocessing import StandardScaler
 
+from ..likelihoods.terms import Terms
+from ..tasks import task_named
 from ..types import FloatArray, IntArray
 
 
 class Problem(NamedTuple):
     """Training data. Standardisation is each method's own business.
 
-    X : (N, M) dense; y : (N,) numbers, or class codes 0, …, K−1; phi : (M, d) similarity features of the columns.
+    X : (N, M) dense; y : (N,) as its task encodes it; phi : (M, d) similarity features of the columns.
 
     >>> problem = Problem(np.eye(3), np.array([0, 1, 1]), "classification")
-    >>> problem.n_features, len(problem.outcomes)
+    >>> problem.n_features, len(problem.terms)
     (3, 1)
     """
 
     X: npt.NDArray[Any]
     y: npt.NDArray[Any]
-    task: Literal["regression", "classification"]
+    task: str  # a name in `tasks.TASKS`
     phi: npt.NDArray[Any] | None = None
 
     @property
@@ -30,12 +32,15 @@ class Problem(NamedTuple):
         return int(self.X.shape[1])
 
     @property
-    def outcomes(self) -> list[FloatArray]:
-        """Y itself, or 0/1 for the second of two classes, or for each of more than two against the rest."""
-        if self.task == "regression":
-            return [np.asarray(self.y, dtype=np.float64)]
-        n_classes = int(np.max(self.y)) + 1
-        return [(self.y == k).astype(np.float64) for k in (range(1, 2) if n_classes == 2 else range(n_classes))]
+    def terms(self) -> list[Terms]:
+        """The log-likelihood of a linear predictor, or one for each of several classes against the rest."""
+        return task_named(self.task).terms(self.y)
+
+    @property
+    def residuals(self) -> FloatArray:
+        """What is to be explained (N, K): the slopes of the log-likelihoods where no column says anything."""
+        nothing = np.ones(len(self.X))
+        return np.stack([terms.derivatives(terms.null * nothing).slope for terms in self.terms], axis=1)
 
     def standardised(self) -> FloatArray:
         """Columns with mean 0 and variance 1, constant ones 0; shape (N, M), Fortran order."""
@@ -63,9 +68,7 @@ def checked(problem: Problem) -> Problem:
     X, y = np.asarray(problem.X), np.asarray(problem.y)
     if X.ndim != 2 or y.shape != X.shape[:1]:
         raise ValueError(f"A problem needs X (N, M) and y (N,), got shapes {X.shape} and {y.shape}.")
-    if problem.task not in ("regression", "classification"):
-        raise ValueError(f'task must be "regression" or "classification", got {problem.task!r}.')
-    if problem.task == "classification":
+    if task_named(problem.task).name == "classification":
         codes = np.unique(y)
         if len(codes) < 2 or not np.array_equal(codes, np.arange(len(codes))):
             raise ValueError(

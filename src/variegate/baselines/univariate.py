@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ..screening import f_statistics, likelihood_ratios
-from ..types import FloatArray, IntArray
+from ..tasks import task_named
+from ..types import IntArray
 from .problem import Problem
 
 POOL = 10  # times the size: what chance may choose from
@@ -12,8 +12,7 @@ POOL = 10  # times the size: what chance may choose from
 def univariate(problem: Problem, size: int, rng: np.random.Generator) -> IntArray:
     """The columns with the strongest relation to the outcome, each taken alone.
 
-    By the F statistic in regression, by the likelihood ratio of logistic regression in classification (with more
-    than two classes the sum over one-vs-rest). Ties go to the column further left.
+    By the statistic of the task, `Task.strengths`; ties go to the column further left.
     """
     return np.sort(ranking(problem)[:size])
 
@@ -25,13 +24,7 @@ def random_among_best(problem: Problem, size: int, rng: np.random.Generator) -> 
 
 def ranking(problem: Problem) -> IntArray:
     """All columns (M,), the strongest alone first."""
-    return np.argsort(-scores(problem), kind="stable")
-
-
-def scores(problem: Problem) -> FloatArray:
-    """F or summed likelihood-ratio statistics (M,); negative for constant columns."""
-    statistic = f_statistics if problem.task == "regression" else likelihood_ratios
-    return np.asarray(np.sum([statistic(problem.X, t) for t in problem.outcomes], axis=0))
+    return np.argsort(-task_named(problem.task).strengths(problem.X, problem.y), kind="stable")
 
 
 def filled(chosen: IntArray, problem: Problem, size: int) -> IntArray:

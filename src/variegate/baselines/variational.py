@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ..estimators import DiverseClassifier, DiverseRegressor
+from ..estimators import ESTIMATORS
 from ..inference import ConvergenceWarning
 from ..types import IntArray
 from .problem import Problem
@@ -63,5 +63,4 @@ class Variational:
 
 
 def _estimator(problem: Problem, **parameters: Any) -> Any:
-    estimator = DiverseRegressor if problem.task == "regression" else DiverseClassifier
-    return estimator(similarity="columns" if problem.phi is None else problem.phi, **parameters)
+    return ESTIMATORS[problem.task](similarity="columns" if problem.phi is None else problem.phi, **parameters)

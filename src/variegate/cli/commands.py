@@ -6,21 +6,25 @@ from typing import Any
 
 import click
 
+from .cluster import connected
 from .options import (
     FILE,
     METHODS,
     NAMES,
     POSITIVE,
     SHARE,
+    TABLE,
     Number,
     Whole,
     check_compare,
     check_select,
+    cluster_option,
     config_option,
     data_options,
     output_options,
     run_options,
     similarity_options,
+    split_outcome,
     table_options,
 )
 
@@ -28,17 +32,18 @@ from .options import (
 EXAMPLES = """\b
 Examples:
   variegate select expression.csv --outcome stage --screen 2000 --size 20
+  variegate select expression.csv --time months --event died --always-include age
   variegate select genes.tsv --samples columns --id-column entrez
       --network biogrid.tab3.txt --outcome stage --outcome-table clinical.csv
       --classes I,II --compare lasso,omp"""
 
 
 @click.command(short_help="Select features from a table; write tables, model and report.", epilog=EXAMPLES)
-@click.argument("table", type=FILE)
+@click.argument("table", type=TABLE)
 @data_options
 @table_options
 @similarity_options
-@click.option("--screen", type=POSITIVE, metavar="N", help="First keep the N columns most related to the outcome.")
+@click.option("--screen", type=POSITIVE, metavar="N", help="Begin with the N columns most related to the outcome.")
 @click.option("--size", type=POSITIVE, metavar="K", help="Select the best set of K features. Default: of any size.")
 @click.option("--expected-size", type=Number(min=0, min_open=True), help="Prior mean size. Default: averaged over.")
 @click.option("--always-include", type=NAMES, metavar="A,B", help="Columns in every set (age, batch), not counted.")
@@ -49,19 +54,25 @@ Examples:
 @click.option("--tol", type=Number(min=0, min_open=True), help="Largest error of a probability. Default: 0.03.")
 @click.option("--out", type=click.Path(file_okay=False), default="variegate-out", show_default=True, metavar="DIR")
 @click.option("--overwrite", is_flag=True, help="Replace the results of an earlier run in DIR.")
+@cluster_option
 @run_options
 @output_options
 @config_option
 def select(**options: Any) -> None:
-    """Select features of TABLE (CSV, TSV, Parquet, .npz, .h5ad) that predict a column and differ from each other.
+    """Select features of TABLE that predict a column and differ from each other.
+
+    TABLE is CSV, TSV, Parquet, .npz or .h5ad; or, read in blocks and never whole, PLINK's .bed, .zarr or .npy, with
+    the outcome in a second table: --outcome traits.tsv:height.
 
     Writes selection.csv, groups.csv, alternatives.csv, model.vg, report.html and run.json into a folder. The file
     model.vg holds the training rows: share it as you would share the data.
     """
+    split_outcome(options)
     check_select(options)
     from .select import run_select
 
-    run_select(options)
+    with connected(options["cluster"]):
+        run_select(options)
 
 
 @click.command(short_help="Predict the outcome of new samples.")
@@ -69,6 +80,7 @@ def select(**options: Any) -> None:
 @click.argument("table", type=FILE)
 @table_options
 @click.option("--level", type=SHARE, default=0.95, show_default=True, help="Of intervals.")
+@click.option("--exposure", metavar="COLUMN", help="Of a model of counts: what they are proportional to. Default: 1.")
 @click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Write the CSV here, not to stdout.")
 @click.option("--overwrite", is_flag=True, help="Replace FILE if it is there.")
 @output_options
@@ -110,15 +122,18 @@ def report(**options: Any) -> None:
 @click.option("--test-size", type=SHARE, default=0.2, show_default=True)
 @click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Also write all scores there, as CSV.")
 @click.option("--overwrite", is_flag=True, help="Replace FILE if it is there.")
+@cluster_option
 @run_options
 @output_options
 @config_option
 def compare(**options: Any) -> None:
     """Compare methods on TABLE: accuracy on held-out samples, diversity and stability of what they select."""
+    split_outcome(options)
     check_compare(options)
     from .compare import run_compare
 
-    run_compare(options)
+    with connected(options["cluster"]):
+        run_compare(options)
 
 
 @click.command(short_help="Repeat an experiment of the paper.")
@@ -127,13 +142,15 @@ def compare(**options: Any) -> None:
 @click.option("--out", type=click.Path(file_okay=False), metavar="DIR", help="Where results go.")
 @click.option("--config", type=FILE, help="TOML file with the experiment's settings.")
 @click.option("--quick", is_flag=True, help="A small version, in a minute or so.")
+@cluster_option
 @run_options
 @click.option("--quiet", "-q", is_flag=True, help="Nothing on stderr but errors.")
 def paper(**options: Any) -> None:
     """Repeat the experiment NAME of the paper; without NAME, list them."""
     from .paper import run_paper
 
-    run_paper(options)
+    with connected(options["cluster"]):
+        run_paper(options)
 
 
 @click.command(short_help="See it work: breast cancer data full of near-copies.")

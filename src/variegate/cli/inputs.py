@@ -13,17 +13,16 @@ from numpy.typing import NDArray
 from ..data import Table, read_gene_sets, read_network, read_table
 from ..data.frames import load
 from ..similarity import from_annotations, from_coordinates, from_groups, from_network
+from .large_inputs import is_large, read_large_table
 from .messages import Failure
-
-FEW_VALUES = 10  # whole numbers with at most this many different values are taken for classes
-MANY_CLASSES = 50
+from .outcomes import labels, outcome_columns, read_outcome
 
 
 @dataclass(frozen=True)
 class Input:
     """A table with its outcome, ready for a fit; `notes` say what was decided for the user."""
 
-    X: pd.DataFrame
+    X: Any  # a data frame, or a table that is read in blocks
     y: NDArray[Any]
     task: str
     table: Table
@@ -32,9 +31,13 @@ class Input:
 
 def read_input(options: Mapping[str, Any], told: str | None = None) -> Input:
     """Read the table that the options name; `told` is what notes call it, if not by its path."""
+    if is_large(options["table"]):
+        X, table, notes = read_large_table(options)
+        found = read_outcome(table.y, (), options)
+        return Input(X, found.y, found.task, table, (*notes, *found.notes))
     table = read_table(
         options["table"],
-        options["outcome"],
+        outcome_columns(options),
         outcome_table=options["outcome_table"],
         outcome_id=options["outcome_id"],
         drop=options["exclude"] or (),
@@ -43,10 +46,9 @@ def read_input(options: Mapping[str, Any], told: str | None = None) -> Input:
     notes = [f"read {len(table.samples)} samples and {len(table.features)} features from {told or options['table']}"]
     table, kept = _of_classes(table, options["classes"])
     notes += kept + _happened(table)
-    task, why = outcome_task(table.y, str(options["outcome"]), options["task"])
-    y = np.asarray(table.y, dtype=np.float64) if task == "regression" else labels(table.y)
+    found = read_outcome(table.y, table.features, options)
     X = pd.DataFrame(table.X, columns=list(table.features), copy=False)
-    return Input(X, y, task, table, (*notes, why))
+    return Input(X, found.y, found.task, table, (*notes, *found.notes))
 
 
 def reading_options(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -60,16 +62,11 @@ def reading_options(options: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def labels(y: Any) -> NDArray[Any]:
-    """Classes as text, whole numbers without a decimal point: "1", not "1.0"."""
-    return np.array(
-        [str(int(v)) if isinstance(v, float) and v.is_integer() else str(v) for v in np.asarray(y).tolist()]
-    )
-
-
 def _of_classes(table: Table, wanted: tuple[str, ...] | None) -> tuple[Table, list[str]]:
     if not wanted:
         return table, []
+    if table.outcome is None:
+        raise Failure("--classes goes with --outcome: times and counts have no classes")
     found = labels(table.y)
     unknown = [name for name in wanted if name not in found]
     if unknown:
@@ -98,36 +95,6 @@ def _happened(table: Table) -> list[str]:
     if report.constant:
         said.append(f"{len(report.constant)} features are constant and cannot be selected")
     return said
-
-
-def outcome_task(y: Any, name: str, asked: str | None) -> tuple[str, str]:
-    """Regression or classification, and a sentence that says why."""
-    values = np.asarray(y)
-    distinct = pd.unique(values)
-    numeric = values.dtype.kind in "fiu"
-    shown = ", ".join(map(str, sorted(labels(distinct[:4]).tolist())))
-    if len(distinct) < 2:
-        raise Failure(f"the outcome {name!r} is the same for all samples ({shown}): there is nothing to predict")
-    if asked == "regression" and not numeric:
-        raise Failure(
-            f"the outcome {name!r} holds words ({shown}), a regression needs numbers; use --task classification"
-        )
-    if asked == "regression":
-        return "regression", f"regression of {name!r}, as asked"
-    if (asked == "classification" or not numeric) and len(distinct) > min(MANY_CLASSES, len(values) // 2):
-        way_out = "use --task regression" if numeric else "is it a column of names?"
-        raise Failure(f"the outcome {name!r} has {len(distinct)} different values, hardly classes; {way_out}")
-    whole = not numeric or bool((np.asarray(values, dtype=np.float64) % 1 == 0).all())
-    two = len(distinct) == 2 and len(values) > 2  # of two rows with numbers each has its own
-    if asked == "classification" or not numeric or two:
-        told = "as asked" if asked else "since it holds words" if not numeric else "since it has two values"
-        return "classification", f"classification of {name!r} into {len(distinct)} classes ({shown}), {told}"
-    if whole and len(distinct) <= FEW_VALUES and len(values) >= 3 * len(distinct):
-        return "classification", (
-            f"classification of {name!r}: {len(distinct)} different whole numbers are taken for classes; "
-            "if they are amounts, say --task regression"
-        )
-    return "regression", f"regression of {name!r}, since it holds numbers"
 
 
 def read_similarity(options: Mapping[str, Any], features: tuple[str, ...]) -> tuple[Any, str]:

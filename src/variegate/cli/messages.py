@@ -44,15 +44,15 @@ def one_line(text: str) -> str:
 
 
 @contextmanager
-def heard_warnings(quiet: bool) -> Iterator[list[str]]:
-    """Collect what the library warns of, each once, and show it as it comes; deprecations are not for users."""
-    heard: list[str] = []
+def heard_warnings(quiet: bool) -> Iterator[list[dict[str, str]]]:
+    """Collect what the library warns of as {kind, text}, each once, and show it; deprecations are not for users."""
+    heard: list[dict[str, str]] = []
 
     def show(message: Any, category: Any, *_: Any, **__: Any) -> None:
-        text = told(message)
-        if issubclass(category, UserWarning) and text not in heard:
-            heard.append(text)
-            say(f"warning: {text}", quiet)
+        warning = {"kind": category.__name__, "text": told(message)}
+        if issubclass(category, UserWarning) and warning not in heard:
+            heard.append(warning)
+            say(f"warning: {warning['text']}", quiet)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

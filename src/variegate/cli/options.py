@@ -32,6 +32,7 @@ class Number(click.FloatRange):
 
 
 FILE = click.Path(exists=True, dir_okay=False, readable=True)
+TABLE = click.Path(exists=True, readable=True)  # a zarr array is a folder
 POSITIVE = Whole(min=1)
 SHARE = Number(0, 1, min_open=True, max_open=True)
 METHODS = (
@@ -40,7 +41,7 @@ METHODS = (
 )  # fmt: skip
 SIZED_BY_THEMSELVES = METHODS[:4]
 COMMANDS = {"select", "predict", "report", "compare", "paper", "demo"}
-NOT_SETTINGS = {"config", "overwrite", "quiet", "as_json"}  # of one run, no part of what it computes
+NOT_SETTINGS = {"config", "overwrite", "quiet", "as_json", "cluster"}  # of one run, no part of what it computes
 
 
 class Names(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -155,8 +156,14 @@ config_option = click.option(
 )  # fmt: skip
 
 data_options = together(
-    click.option("--outcome", required=True, metavar="COLUMN", help="Column to be predicted."),
+    click.option("--outcome", metavar="COLUMN", help="Column to be predicted: numbers or classes. Or FILE:COLUMN."),
     click.option("--task", type=click.Choice(["regression", "classification"]), help="Default: by the outcome."),
+    click.option("--time", metavar="COLUMN", help="Survival: the time until the event or until last seen."),
+    click.option("--event", metavar="COLUMN", help="Whether it ended with the event: 0/1, or dead and alive."),
+    click.option("--event-value", metavar="VALUE", help="What --event holds where it happened, if not 1 or dead."),
+    click.option("--entry", metavar="COLUMN", help="Survival: when observation began, if not at 0."),
+    click.option("--counts", metavar="COLUMN", help="Column of counts to be predicted."),
+    click.option("--exposure", metavar="COLUMN", help="What the counts are proportional to: time, library size."),
     click.option("--outcome-table", type=FILE, help="Second table with the outcome, joined by sample id."),
     click.option("--outcome-id", metavar="COLUMN", help="Its column of sample ids. Default: the first."),
     click.option("--classes", type=NAMES, metavar="A,B", help="Keep only samples of these classes."),
@@ -183,6 +190,7 @@ similarity_options = together(
         "--groups", type=FILE, help="Features are alike if in one group: columns feature, group; or gene sets (.gmt)."
     ),
 )  # fmt: skip
+cluster_option = click.option("--cluster", metavar="ADDRESS", help="Dask scheduler, such as tcp://10.0.0.1:8786.")
 run_options = together(
     click.option("--seed", type=Whole(0, 2**32 - 1), default=0, show_default=True),
     click.option("--jobs", type=Whole(min=-1), callback=_not_zero, help="Processes for comparisons. -1: all cores."),
@@ -191,6 +199,29 @@ output_options = together(
     click.option("--json", "as_json", is_flag=True, help="The answer on stdout as JSON."),
     click.option("--quiet", "-q", is_flag=True, help="Nothing on stderr but errors."),
 )
+
+
+def split_outcome(options: dict[str, Any]) -> None:
+    """FILE:COLUMN as an outcome names the second table and its column."""
+    for name in ("outcome", "time", "counts"):
+        file, colon, column = (options[name] or "").rpartition(":")
+        if colon and column and Path(file).is_file() and not options["outcome_table"]:
+            options[name], options["outcome_table"] = column, file
+
+
+def check_outcome(options: Mapping[str, Any]) -> None:
+    """One kind of outcome, with all that belongs to it."""
+    given = [f"--{name}" for name in ("outcome", "time", "counts") if options[name]]
+    if len(given) != 1:
+        said = f"{' and '.join(given)} exclude each other" if given else "what is to be predicted is missing"
+        raise click.UsageError(f"{said}: give --outcome COLUMN, or --time and --event, or --counts")
+    for name, other in (("event", "time"), ("event_value", "event"), ("entry", "time"), ("exposure", "counts")):
+        if options[name] is not None and options[other] is None:
+            raise click.UsageError(f"--{name.replace('_', '-')} needs --{other}")
+    if options["time"] and not options["event"]:
+        raise click.UsageError("--time needs --event, the column that says whether the event happened then")
+    if options["task"] and not options["outcome"]:
+        raise click.UsageError("--task needs --outcome")
 
 
 def check_similarity(options: Mapping[str, Any]) -> None:
@@ -211,17 +242,16 @@ def check_methods(names: tuple[str, ...], option: str) -> None:
 
 def check_select(options: Mapping[str, Any]) -> None:
     """Refuse what no data could make sense of."""
+    check_outcome(options)
     check_similarity(options)
     check_methods(options["compare"] or (), "--compare")
-    size, screen = options["size"], options["screen"]
-    if size and options["expected_size"]:
+    if options["size"] and options["expected_size"]:
         raise click.UsageError("--size and --expected-size exclude each other: a set of that size, or a prior mean")
-    if size and screen and size > screen:
-        raise click.UsageError(f"--size {size} is more than --screen {screen} leaves")
 
 
 def check_compare(options: Mapping[str, Any]) -> None:
     """The first method decides the size if none is given."""
+    check_outcome(options)
     check_similarity(options)
     methods = options["methods"]
     check_methods(methods, "--methods")

@@ -14,6 +14,7 @@ from ..candidates import by_column
 from ..data import Table, read_table
 from ..data.csv_table import open_text_table
 from ..data.errors import did_you_mean
+from ..estimators import DiverseCounts, DiverseRegressor, DiverseSurvival
 from ..saving import load
 from ..selection import selection_of
 from .files import new_file
@@ -23,6 +24,7 @@ from .record import as_json
 from .show import csv_text
 
 TEXT = (".csv", ".tsv", ".txt", ".tab")
+QUARTILES = (0.25, 0.5, 0.75)  # of the times of events, at which survival is predicted
 
 
 def run_predict(options: Mapping[str, Any]) -> pd.DataFrame:
@@ -31,7 +33,7 @@ def run_predict(options: Mapping[str, Any]) -> pd.DataFrame:
         model = load(options["model"])
         header = _header(options)
         table = _read(options, model, header)
-        predicted = predictions(model, _aligned(model, table, header), options["level"])
+        predicted = predictions(model, _aligned(model, table, header), options["level"], table.y)
     predicted.insert(0, "sample", list(table.samples))
     text = as_json(predicted.to_dict("records")) + "\n" if options["as_json"] else csv_text(predicted)
     if options["out"] is None:
@@ -43,16 +45,25 @@ def run_predict(options: Mapping[str, Any]) -> pd.DataFrame:
     return predicted
 
 
-def predictions(model: Any, X: pd.DataFrame, level: float) -> pd.DataFrame:
-    """Prediction and interval of each row; for classes also their probabilities.
+def predictions(model: Any, X: pd.DataFrame, level: float, exposure: Any = None) -> pd.DataFrame:
+    """Prediction and interval of each row; for classes also their probabilities, for survival that at some times.
 
-    The interval is that of the outcome in regression, of the probability of the second class with two classes, and of
-    each class against the rest with more.
+    The interval is that of the outcome for numbers and counts, of the probability of the second class of two classes,
+    of each class against the rest with more, and of the risk (the log hazard ratio) for survival.
     """
+    if isinstance(model, DiverseCounts):
+        mean, std = model.predict(X, return_std=True, exposure=exposure)
+        return _with_interval(model.predict_interval(X, level, exposure), prediction=mean, std=std)
     interval = model.predict_interval(X, level)
-    if not hasattr(model, "classes_"):
+    if isinstance(model, DiverseSurvival):
+        found = _with_interval(interval, risk=model.predict(X))
+        times, values = model.unique_times_, model.predict_survival_function(X, return_array=True)
+        for k in np.unique(np.quantile(np.arange(len(times)), QUARTILES).astype(int)):
+            found[f"survival[{times[k]:g}]"] = values[:, k]
+        return found
+    if isinstance(model, DiverseRegressor):
         mean, std = model.predict(X, return_std=True)
-        return pd.DataFrame({"prediction": mean, "std": std, "lower": interval[:, 0], "upper": interval[:, 1]})
+        return _with_interval(interval, prediction=mean, std=std)
     columns: dict[str, Any] = {"prediction": model.predict(X)}
     for k, label in enumerate(model.classes_):
         columns[f"probability[{label}]"] = model.predict_proba(X)[:, k]
@@ -64,6 +75,10 @@ def predictions(model: Any, X: pd.DataFrame, level: float) -> pd.DataFrame:
     for label, ends in shown.items():
         columns |= {f"lower[{label}]": ends[:, 0], f"upper[{label}]": ends[:, 1]}
     return pd.DataFrame(columns)
+
+
+def _with_interval(interval: Any, **columns: Any) -> pd.DataFrame:
+    return pd.DataFrame({**columns, "lower": interval[:, 0], "upper": interval[:, 1]})
 
 
 def _header(options: Mapping[str, Any]) -> tuple[str, ...]:
@@ -79,11 +94,14 @@ def _read(options: Mapping[str, Any], model: Any, header: tuple[str, ...]) -> Ta
     how = reading_options(options)
     factors = {factor for factor in _factors(model) if factor is not None}
     known = {*map(str, selection_of(model).column_names), *factors}
-    drop = [name for name in header[1:] if name not in known and name != how["id_column"]]
+    exposure = options["exposure"]
+    if exposure is not None and not isinstance(model, DiverseCounts):
+        raise Failure("--exposure is for models of counts")
+    drop = [name for name in header[1:] if name not in {*known, how["id_column"], exposure}]
     how["categorical"] = {*how["categorical"], *(name for name in header if name in factors)}
     if how["missing"] == "impute":
         how["missing"] = _typical(model)
-    return read_table(options["table"], drop=drop, **how)
+    return read_table(options["table"], exposure, drop=drop, **how)
 
 
 def _factors(model: Any) -> list[str | None]:

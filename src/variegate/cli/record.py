@@ -18,6 +18,7 @@ from .. import __version__
 from .files import fingerprint
 from .inputs import Input
 from .options import NOT_SETTINGS
+from .outcomes import outcome_name
 
 INPUTS = ("table", "outcome_table", "network", "coordinates", "groups")
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "pandas")
@@ -40,7 +41,7 @@ def run_record(command: str, options: Mapping[str, Any], data: Input) -> dict[st
             "rows": len(data.y),
             "columns": data.X.shape[1],
             "hash": hashes[path],
-            "outcome": settings["outcome"],
+            "outcome": outcome_name(settings),
             "task": data.task,
             "classes": class_counts(data),
             "constant": len(data.table.report.constant),
@@ -55,8 +56,8 @@ def run_record(command: str, options: Mapping[str, Any], data: Input) -> dict[st
 
 
 def class_counts(data: Input) -> dict[str, int] | None:
-    """How many samples each class has; None in regression."""
-    if data.task == "regression":
+    """How many samples each class has; None where there are no classes."""
+    if data.task != "classification":
         return None
     names, counts = np.unique(data.y, return_counts=True)
     return dict(zip(names.tolist(), counts.tolist(), strict=True))

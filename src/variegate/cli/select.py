@@ -17,7 +17,7 @@ from ..baselines import METHODS
 from ..baselines.variational import Diverse
 from ..comparison import Comparison, compare
 from ..diagnostics import Diagnostics
-from ..estimators import DiverseClassifier, DiverseRegressor
+from ..estimators import ESTIMATORS
 from ..saving import save
 from ..tables import Findings, findings
 from .files import new_folder, writing
@@ -108,18 +108,17 @@ def find_answer(options: Mapping[str, Any], clock: Clock, table: str | None = No
     return Answer(model, found, comparison, about)
 
 
-def warn_of_inputs(about: Mapping[str, Any], quiet: bool, heard: list[str]) -> None:
+def warn_of_inputs(about: Mapping[str, Any], quiet: bool, heard: list[dict[str, str]]) -> None:
     """Repeating a run on other data is allowed, but not in silence."""
     for change in unlike_before(about, click.get_current_context().meta.get("variegate.config")):
-        heard.append(change)
+        heard.append({"kind": "DataWarning", "text": change})
         say(f"warning: {change}", quiet)
 
 
 def fitted(options: Mapping[str, Any], data: Input, similarity: Any) -> Any:
     """The model; interrupted fits are none."""
-    estimator = DiverseRegressor if data.task == "regression" else DiverseClassifier
     groups = list(data.table.groups) if any(group is not None for group in data.table.groups) else None
-    model = estimator(
+    model = ESTIMATORS[data.task](
         similarity=similarity,
         expected_size=options["expected_size"],
         n_features_to_select=options["size"],

@@ -9,7 +9,7 @@ WIDTH = 24
 
 
 class ProgressBar:
-    """Counts tasks on stderr: a bar on a terminal, a line now and then elsewhere; silent where there are none."""
+    """Counts jobs on stderr: a bar on a terminal, a line now and then elsewhere; silent where there are none."""
 
     def __init__(self, total: int, shown: bool = True, stream: TextIO | None = None) -> None:
         self.total, self.done = total, 0

@@ -12,13 +12,14 @@ from ..baselines import as_method, chooses_size
 from ..candidates import by_column
 from ..checks import is_number, is_whole
 from ..messages import Argument, Message, Words
+from ..tasks import task_named
 from .engine import Running, Work, collect
 from .inputs import Data, read_data
 from .result import Comparison, comparison_of
 from .store import Store
 from .study import Study
-from .trial import failure, run_repeat, task_key
-from .workers import Task
+from .trial import failure, job_key, run_repeat
+from .workers import Job
 
 
 def compare(
@@ -54,7 +55,7 @@ def compare(
     X : (N, M) array or data frame; y : (N,) numbers or labels of any type
     similarity : "columns", array (M, d), callable or None
         As in the estimators: what the methods are told, and how diversity is judged unless `kernel` is given.
-    task : "regression" or "classification"; None: by the type of y
+    task : "regression", "classification", "survival" or "counts"; None: by the type of y, counts excepted
     repeats, test_size : how many splits (stratified by class), and the share of the test part, or its rows
     size : how many features each method chooses
         None: as many as `reference` likes, in each repeat; one, where it likes none (a warning counts these).
@@ -95,9 +96,9 @@ def compare(
     )  # fmt: skip
     _check(study, repeats)
     with Store(store, study.call()) as kept:
-        tasks = _tasks_left(study, repeats, kept.results())
+        jobs = _jobs_left(study, repeats, kept.results())
         work = Work(run_repeat, partial(_died, study), partial(_by_method, study, kept))
-        results = collect(work, study, tasks, kept, Running(n_jobs, progress))
+        results = collect(work, study, jobs, kept, Running(n_jobs, progress))
     found = comparison_of(study, repeats, results)
     for message in found.messages():
         warnings.warn(message, stacklevel=2)
@@ -205,8 +206,9 @@ def _check_similarity(study: Study) -> None:
 
 
 def _check_split(data: Data, smaller: float, test_size: Any) -> None:
-    """Each class, or two rows of a regression, must be in both parts; `smaller` is the share of the smaller one."""
-    if data.task == "regression":
+    """Each stratum, or else two rows, must be in both parts; `smaller` is the share of the smaller one."""
+    strata = task_named(data.task).strata(data.y)
+    if strata is None:
         if len(data.y) * smaller < 2:
             raise ValueError(
                 Message(
@@ -216,41 +218,43 @@ def _check_split(data: Data, smaller: float, test_size: Any) -> None:
                 )
             )
         return
-    counts = np.bincount(data.y)
+    values, counts = np.unique(strata, return_counts=True)
     if counts.min() * smaller < 1:
+        rarest = values[counts.argmin()]
+        what = f"of class {data.classes[rarest]!r}" if data.classes else "with an event" if rarest else "without one"
         raise ValueError(
             Message(
-                f"{counts.min()} rows of class {data.classes[counts.argmin()]!r} are too few for ",
+                f"{counts.min()} rows {what} are too few for ",
                 Argument("test_size", test_size),
                 ": both parts need some. Leave that class out, or change it.",
             )
         )
 
 
-def _tasks_left(study: Study, repeats: int, results: Mapping[str, Any]) -> list[Task]:
+def _jobs_left(study: Study, repeats: int, results: Mapping[str, Any]) -> list[Job]:
     """For each repeat what is not done yet, the reference first, and the size if it is known."""
     names = sorted(study.methods, key=lambda name: name != study.reference)
-    tasks: list[Task] = []
+    jobs: list[Job] = []
     for repeat in range(repeats):
-        done = {n: results.get(task_key(study, repeat, n), {"error": "not run"}) for n in names}
+        done = {n: results.get(job_key(study, repeat, n), {"error": "not run"}) for n in names}
         left = [name for name in names if done[name]["error"] is not None]
         size = study.size
         if size is None and study.reference not in left:
             size = len(done[study.reference]["positions"])
         if left:
-            tasks.append((repeat, left, size))
-    return tasks
+            jobs.append((repeat, left, size))
+    return jobs
 
 
-def _by_method(study: Study, kept: Store, task: Task) -> Iterator[Task]:
+def _by_method(study: Study, kept: Store, job: Job) -> Iterator[Job]:
     """A repeat method by method; the others wait for the size of the reference."""
-    repeat, names, size = task
+    repeat, names, size = job
     for name in names:
         if size is None and name != study.reference:
-            size = len(kept.results()[task_key(study, repeat, study.reference)]["positions"]) or None
+            size = len(kept.results()[job_key(study, repeat, study.reference)]["positions"]) or None
         yield repeat, [name], size
 
 
-def _died(study: Study, task: Task, error: str) -> dict[str, Any]:
-    repeat, names, _ = task
-    return {task_key(study, repeat, name): failure(error) for name in names}
+def _died(study: Study, job: Job, error: str) -> dict[str, Any]:
+    repeat, names, _ = job
+    return {job_key(study, repeat, name): failure(error) for name in names}

@@ -2,7 +2,7 @@
 
 import hashlib
 from pickle import PicklingError
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
@@ -13,16 +13,16 @@ from sklearn.utils.multiclass import type_of_target
 
 from ..messages import Argument, Message
 from ..naming import column_labels
-
-Task = Literal["regression", "classification"]
+from ..tasks import as_survival, count_rows, task_named
+from ..types import SURVIVAL
 
 
 class Data(NamedTuple):
-    """X (N, M) numbers; y (N,) numbers, or class codes 0 … K−1; names (M,) of the columns, None if they have none."""
+    """X (N, M) numbers; y (N,) as its task encodes it; names (M,) of the columns, None if they have none."""
 
     X: NDArray[Any]
     y: NDArray[Any]
-    task: Task
+    task: str
     names: NDArray[Any] | None
     classes: tuple[str, ...] = ()
 
@@ -36,6 +36,11 @@ def read_data(X: Any, y: Any, task: str | None) -> Data:
     """Check table and outcome, and say which task they make."""
     names = np.array([str(name) for name in X.columns], dtype=object) if hasattr(X, "columns") else None
     table = check_array(X, dtype=[np.float64, np.float32], order="C", ensure_min_samples=4, input_name="X")
+    if task in ("survival", "counts") or getattr(y, "dtype", None) == SURVIVAL:
+        rows = count_rows(y) if task == "counts" else as_survival(y)
+        if len(rows) != len(table):
+            raise ValueError(f"y must have an entry for each of the {len(table)} rows of X, got {len(rows)}.")
+        return Data(table, rows, task or "survival", names)
     outcome = column_or_1d(np.asarray(y))
     if len(outcome) != len(table):
         raise ValueError(f"y must have an entry for each of the {len(table)} rows of X, got {len(outcome)}.")
@@ -46,9 +51,7 @@ def read_data(X: Any, y: Any, task: str | None) -> Data:
     if outcome.dtype.kind == "f" and not np.isfinite(outcome).all():
         raise ValueError("y must be finite, got infinity; drop those rows of X and y.")
     task = task_of(outcome) if task is None else task
-    if task not in get_args(Task):
-        raise ValueError(f'task must be "regression", "classification" or None, got {task!r}.')
-    if task == "regression":
+    if task_named(task).name == "regression":
         if outcome.dtype.kind not in "fiub":
             raise ValueError(f"y must hold numbers for a regression, got {outcome[:3].tolist()}.")
         return Data(table, outcome.astype(np.float64), "regression", names)

@@ -9,10 +9,10 @@ import pandas as pd
 
 from .. import metrics, plots
 from ..messages import Argument, Message, Words
+from ..tasks import task_named
 from ..types import IntArray
-from .scores import ACCURACY
 from .study import Study
-from .trial import task_key
+from .trial import job_key
 
 TESTS = {"signed_rank": metrics.signed_rank, "rank_sum": metrics.rank_sum}
 MARKS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
@@ -148,14 +148,14 @@ class Comparison:
 
     def plot_boxes(self, metric: str | None = None, ax: Any = None) -> Any:
         """Box plots of a metric, one box for each method (the paper's figures 2 and 3); returns the Axes."""
-        metric = ACCURACY[self.task] if metric is None else metric
+        metric = task_named(self.task).accuracy if metric is None else metric
         wide = self.values(metric)
         samples = {name: wide[name].dropna().to_numpy() for name in self.methods}
         return plots.boxes(samples, metric, highlighted=self.reference, ax=ax)
 
     def plot_tradeoff(self, accuracy: str | None = None, diversity: str = "log det", ax: Any = None) -> Any:
         """Accuracy against diversity: means of the methods with their standard errors; returns the Axes."""
-        accuracy = ACCURACY[self.task] if accuracy is None else accuracy
+        accuracy = task_named(self.task).accuracy if accuracy is None else accuracy
         x, y = self.values(diversity), self.values(accuracy)
         pairs = {name: np.column_stack([x[name], y[name]]) for name in self.methods}
         return plots.tradeoff(pairs, diversity, accuracy, highlighted=self.reference, ax=ax)
@@ -176,12 +176,12 @@ def _cell(row: Any, ours: float) -> str:
 
 
 def comparison_of(study: Study, repeats: int, results: Mapping[str, Any]) -> Comparison:
-    """Put the results of tasks in order: by repeat, then by method as given."""
+    """Put the results of jobs in order: by repeat, then by method as given."""
     labels = study.data.labels
     table, selections = [], []
     for repeat in range(repeats):
         for name in study.methods:
-            found = results[task_key(study, repeat, name)]
+            found = results[job_key(study, repeat, name)]
             S = tuple(found["positions"])
             about = {"repeat": repeat, "method": name}
             cost = {"size": len(S), "seconds": found["seconds"]}

@@ -14,11 +14,12 @@ from sklearn.utils import resample
 
 from .. import __version__, metrics, plots
 from ..checks import is_whole
+from ..tasks import task_named
 from .engine import Running, Work, collect
 from .inputs import Data, described, read_data
 from .store import Store
 from .trial import Result
-from .workers import Task
+from .workers import Job
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +132,7 @@ def stability_selection(
 def run_bootstrap(shared: Bootstraps, number: int) -> dict[str, Result]:
     """The selected positions and the inclusion probabilities of one bootstrap."""
     rows_seed, fit_seed = np.random.SeedSequence(shared.seed, spawn_key=(number,)).generate_state(2).tolist()
-    classes = shared.data.y if shared.data.task == "classification" else None
+    classes = task_named(shared.data.task).strata(shared.data.y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an empty set, or one that is still moving, is what is being counted
         try:
@@ -150,8 +151,8 @@ def run_bootstrap(shared: Bootstraps, number: int) -> dict[str, Result]:
     return {str(number): {"positions": S.tolist(), "inclusion": None if p is None else p.tolist(), "error": None}}
 
 
-def _died(task: Task, error: str) -> dict[str, Result]:
-    return {str(task[0]): {"error": error}}
+def _died(job: Job, error: str) -> dict[str, Result]:
+    return {str(job[0]): {"error": error}}
 
 
 def _stability_of(data: Data, results: list[Result]) -> StabilitySelection:

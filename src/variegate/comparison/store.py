@@ -1,4 +1,4 @@
-"""Results on disk, one row for each task, so that a killed run continues where it stopped."""
+"""Results on disk, one row for each job, so that a killed run continues where it stopped."""
 
 import json
 import sqlite3
@@ -63,16 +63,16 @@ class Store:
             )
 
     def results(self) -> dict[str, Any]:
-        """All results by task."""
+        """All results by job."""
         rows = self._db.execute("SELECT task, result FROM results")
         try:
-            return {task: json.loads(result) for task, result in rows}
+            return {job: json.loads(result) for job, result in rows}
         except (ValueError, TypeError, sqlite3.Error) as error:
             raise StoreError(f"store {self.name} is damaged ({error}); move it away and start again.") from error
 
     def add(self, results: Mapping[str, Any]) -> None:
-        """Write results, all or none of them; of a task that is there already the new one counts."""
-        rows = [(task, json.dumps(result)) for task, result in results.items()]
+        """Write results, all or none of them; of a job that is there already the new one counts."""
+        rows = [(job, json.dumps(result)) for job, result in results.items()]
         try:
             with self._db:
                 self._db.executemany("INSERT OR REPLACE INTO results VALUES (?, ?)", rows)

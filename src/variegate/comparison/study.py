@@ -11,13 +11,14 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from .. import __version__, metrics
 from ..baselines.problem import Problem
 from ..candidates import choose_candidates
+from ..design import Design
 from ..estimators.side_information import similarity_features
-from ..screening import screen, screen_classes
+from ..screening import strongest
 from ..sets import as_index_set
 from ..similarity import from_columns
+from ..tasks import Task, task_named
 from ..types import IntArray
 from .inputs import Data, described
-from .scores import prediction_scores
 
 
 class Part(NamedTuple):
@@ -46,6 +47,11 @@ class Study:
     test_size: float
     seed: int
 
+    @property
+    def task(self) -> Task:
+        """What the outcome decides."""
+        return task_named(self.data.task)
+
     def call(self) -> dict[str, Any]:
         """What a store must have been written for; neither repeats nor other methods, so that both can be added."""
         about = {name: described(getattr(self, name)) for name in ("similarity", "kernel", "points", "communities")}
@@ -64,9 +70,9 @@ class Study:
 
     def split(self, repeat: int) -> tuple[IntArray, IntArray]:
         """Rows of the training and of the test part; classes in the same shares in both."""
-        splitter = ShuffleSplit if self.data.task == "regression" else StratifiedShuffleSplit
-        seed = int(self.sequence(repeat).generate_state(1)[0])
-        ((train, test),) = splitter(1, test_size=self.test_size, random_state=seed).split(self.data.X, self.data.y)
+        seed, strata = int(self.sequence(repeat).generate_state(1)[0]), self.task.strata(self.data.y)
+        splitter = ShuffleSplit if strata is None else StratifiedShuffleSplit
+        ((train, test),) = splitter(1, test_size=self.test_size, random_state=seed).split(self.data.X, strata)
         return np.sort(train), np.sort(test)
 
     def part(self, repeat: int) -> Part:
@@ -90,7 +96,7 @@ class Study:
             return as_index_set(self.screen(X, y), X.shape[1], "The answer of screen")
         if self.screen is None or self.screen >= X.shape[1]:
             return np.arange(X.shape[1])
-        return screen(X, y, self.screen) if self.data.task == "regression" else screen_classes(X, y, self.screen)
+        return strongest(self.task.strengths(X, y), self.screen)
 
     def features(self, given: Any, X: NDArray[Any], kept: IntArray) -> NDArray[Any] | None:
         """Similarity features of the columns kept (m, d), from what was given; X (n, m) holds those columns."""
@@ -99,13 +105,15 @@ class Study:
         mask = np.zeros(self.data.X.shape[1], dtype=bool)
         mask[kept] = True
         candidates = choose_candidates(len(mask), np.empty(0, dtype=np.int64), None, mask)
-        return similarity_features(given, X, candidates, self.data.names, None)
+        weights = np.ones(len(X))
+        return similarity_features(given, Design.of(X, weights), weights, candidates, self.data.names)
 
     def scores(self, part: Part, S: IntArray) -> dict[str, float]:
         """Judge a set of positions in the columns kept."""
         problem, columns = part.problem, part.kept[S]
         X_test, y_test = self.data.X[np.ix_(part.test, columns)], self.data.y[part.test]
-        found = prediction_scores(problem.task, problem.X[:, S], problem.y, X_test, y_test)
+        # in double precision probabilities add up to one
+        found = self.task.scores(problem.X[:, S].astype(np.float64), problem.y, X_test.astype(np.float64), y_test)
         if self._has_blocks:
             found["log det"] = metrics.log_det(self.kernel, columns)
         elif part.judged is None:

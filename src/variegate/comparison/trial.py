@@ -18,13 +18,13 @@ from .study import Part, Study
 Result = dict[str, Any]  # what a store can hold: numbers, text, lists
 
 
-def task_key(study: Study, repeat: int, name: str) -> str:
-    """What a result is stored under; another method of the same name is another task."""
+def job_key(study: Study, repeat: int, name: str) -> str:
+    """What a result is stored under; another method of the same name is another job."""
     return f"{repeat}/{name}/{described(study.methods[name])}"
 
 
 def run_repeat(study: Study, repeat: int, names: Sequence[str], size: int | None) -> dict[str, Result]:
-    """Results of some methods by task; the reference comes first where `size` is None, as it decides.
+    """Results of some methods by job; the reference comes first where `size` is None, as it decides.
 
     Nothing is raised: a method that fails is recorded and leaves the others alone.
     """
@@ -32,14 +32,14 @@ def run_repeat(study: Study, repeat: int, names: Sequence[str], size: int | None
     try:
         part = study.part(repeat)
     except Exception:
-        return {task_key(study, repeat, name): failure(traceback.format_exc()) for name in names}
+        return {job_key(study, repeat, name): failure(traceback.format_exc()) for name in names}
     for name in names:
         if size is None and name != study.reference:
             error = f"{study.reference!r}, whose size the others take, failed in this repeat."
-            results[task_key(study, repeat, name)] = failure(error)
+            results[job_key(study, repeat, name)] = failure(error)
             continue
         result = attempt(study, part, name, repeat, size)
-        results[task_key(study, repeat, name)] = result
+        results[job_key(study, repeat, name)] = result
         if size is None and result["error"] is None:
             size = len(result["positions"])
     return results

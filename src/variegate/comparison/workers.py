@@ -11,23 +11,23 @@ from threadpoolctl import threadpool_limits
 
 PATIENCE = 120  # seconds that a cluster may be without any worker
 
-Task = tuple[Any, ...]
+Job = tuple[Any, ...]
 Run = Callable[..., Any]
 
 
 class Died(NamedTuple):
-    """In place of a result: a worker died that had this task, perhaps among others."""
+    """In place of a result: a worker died that had this job, perhaps among others."""
 
     error: str
 
 
 class Workers(Protocol):
-    """Whoever does the tasks; they were sent once what all tasks share."""
+    """Whoever does the jobs; they were sent once what all jobs share."""
 
-    def results(self, run: Run, tasks: Sequence[Task]) -> Iterator[tuple[Task, Any]]:
-        """Yield each task with run(shared, *task), or with `Died`, in the order in which they are done.
+    def results(self, run: Run, jobs: Sequence[Job]) -> Iterator[tuple[Job, Any]]:
+        """Yield each job with run(shared, *job), or with `Died`, in the order in which they are done.
 
-        `run` must not raise: what goes wrong in a task is part of its result.
+        `run` must not raise: what goes wrong in a job is part of its result.
         """
         ...
 
@@ -40,14 +40,14 @@ def workers_with(shared: Any, n_jobs: int | None) -> Workers:
 
 
 class Processes:
-    """By joblib, which cannot say whose worker died: so it is said of all tasks that were handed out."""
+    """By joblib, which cannot say whose worker died: so it is said of all jobs that were handed out."""
 
     def __init__(self, shared: Any, n_jobs: int | None) -> None:
         self.shared, self.n_jobs = shared, n_jobs
 
-    def results(self, run: Run, tasks: Sequence[Task]) -> Iterator[tuple[Task, Any]]:
-        """Yield each task with its result."""
-        left = dict(enumerate(tasks))
+    def results(self, run: Run, jobs: Sequence[Job]) -> Iterator[tuple[Job, Any]]:
+        """Yield each job with its result."""
+        left = dict(enumerate(jobs))
         while left:
             handed_out: set[int] = set()
             calls = self._calls(run, list(left.items()), handed_out)
@@ -58,27 +58,27 @@ class Processes:
                 for i in sorted(handed_out & left.keys()):
                     yield left.pop(i), Died(_in_one_line(error))
 
-    def _calls(self, run: Run, numbered: list[tuple[int, Task]], handed_out: set[int]) -> Iterator[Any]:
-        for i, task in numbered:
+    def _calls(self, run: Run, numbered: list[tuple[int, Job]], handed_out: set[int]) -> Iterator[Any]:
+        for i, job in numbered:
             handed_out.add(i)
-            yield delayed(_numbered)(run, self.shared, i, task)
+            yield delayed(_numbered)(run, self.shared, i, job)
 
 
 class DaskCluster:
-    """By Dask itself: joblib 1.6 waits for ever for a task that Dask has given up, as it kills its workers."""
+    """By Dask itself: joblib 1.6 waits for ever for a job that Dask has given up, as it kills its workers."""
 
     def __init__(self, client: Any, shared: Any) -> None:
         self.client, self.shared = client, shared
         self._sent: Any = None
 
-    def results(self, run: Run, tasks: Sequence[Task]) -> Iterator[tuple[Task, Any]]:
-        """Yield each task with its result."""
+    def results(self, run: Run, jobs: Sequence[Job]) -> Iterator[tuple[Job, Any]]:
+        """Yield each job with its result."""
         from distributed import KilledWorker
 
         if self._sent is None or self._sent.status in ("error", "cancelled"):
             self._sent = self._send()
-        numbers = range(len(tasks))
-        futures = self.client.map(_numbered, [run] * len(tasks), [self._sent] * len(tasks), numbers, tasks, pure=False)
+        numbers = range(len(jobs))
+        futures = self.client.map(_numbered, [run] * len(jobs), [self._sent] * len(jobs), numbers, jobs, pure=False)
         number = {future.key: i for i, future in enumerate(futures)}
         try:
             for future in self._as_completed(futures):
@@ -86,21 +86,21 @@ class DaskCluster:
                     i, found = future.result()
                 except (KilledWorker, CancelledError) as error:  # cancelled: somebody restarted the cluster
                     i, found = number[future.key], Died(_in_one_line(error))
-                yield tasks[i], found
+                yield jobs[i], found
         finally:
             self.client.cancel(futures)
 
     def _send(self) -> Any:
-        """The data, as a task that unpacks them: Dask computes a lost result again, all by itself.
+        """The data, as a job that unpacks them: Dask computes a lost result again, all by itself.
 
-        Scattered data would be lost with their workers, and the tasks cancelled. To broadcast them anew can take for
+        Scattered data would be lost with their workers, and the jobs cancelled. To broadcast them anew can take for
         ever: Dask 2026.8 goes on calling a worker that dies in the middle of it, though another has replaced it.
         """
         from distributed.protocol.pickle import dumps, loads
 
         packed = dumps(self.shared)  # type: ignore[no-untyped-call]
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Sending large graph")  # one task has them, as it advises
+            warnings.filterwarnings("ignore", "Sending large graph")  # one job has them, as it advises
             return self.client.submit(loads, packed, pure=False)
 
     def _as_completed(self, futures: Sequence[Any]) -> Iterator[Any]:
@@ -125,10 +125,10 @@ class DaskCluster:
             ) from error
 
 
-def _numbered(run: Run, shared: Any, number: int, task: Task) -> tuple[int, Any]:
+def _numbered(run: Run, shared: Any, number: int, job: Job) -> tuple[int, Any]:
     # one thread, as sums of another order differ in their last digits: the number of workers must not change a result
     with threadpool_limits(1):
-        return number, run(shared, *task)
+        return number, run(shared, *job)
 
 
 def _in_one_line(error: Exception) -> str:

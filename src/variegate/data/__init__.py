@@ -1,4 +1,4 @@
-"""Reading tables and networks as users have them."""
+"""Reading tables and networks in the formats users have."""
 
 from .biogrid import read_biogrid
 from .edge_lists import read_edges

@@ -26,7 +26,7 @@ _COLUMNS = {
 
 
 def is_biogrid(line: str) -> bool:
-    """Tell BioGRID's header from others."""
+    """Whether the line is a BioGRID header."""
     return line.lstrip("#\"' ").casefold().startswith("biogrid interaction id")
 
 
@@ -38,16 +38,16 @@ def read_biogrid(path: str | Path, *, organism: int = 9606, physical: bool = Tru
     path : `BIOGRID-….tab2.txt` or `….tab3.txt`, possibly gzipped
     organism : NCBI taxonomy id of both partners; 9606 is human
     physical : keep physical interactions only; False keeps genetic ones too
-    names : what nodes are called, "symbol" (official symbols; spellings that differ in case only are one
-        node) or "entrez"; the other one and the synonyms become aliases
+    names : names of the nodes, "symbol" (official symbols; spellings that differ only in case are one node)
+        or "entrez"; the other one and the synonyms become aliases
 
     >>> network = read_biogrid("BIOGRID-ALL-4.4.240.tab3.txt", organism=9606)  # doctest: +SKIP
     >>> network.locate(["TP53", "p53", "7157"])  # official symbol, synonym, Entrez id: one node  # doctest: +SKIP
     """
     if names not in ("symbol", "entrez"):
-        raise ValueError(f'expected names "symbol" or "entrez", got {names!r}')
+        raise ValueError(f'names must be "symbol" or "entrez", got {names!r}')
     if not isinstance(physical, bool):
-        raise ValueError(f"expected physical=True or False, got {physical!r}")
+        raise ValueError(f"physical must be True or False, got {physical!r}")
     rows = _interactions(path, read_text(path))
     if not len(rows):
         raise UnreadableInput(f"{path}: expected interactions, got a header and nothing below it; download it again")
@@ -58,9 +58,8 @@ def read_biogrid(path: str | Path, *, organism: int = 9606, physical: bool = Tru
         present = rows.organism_a.value_counts().head(3).index.tolist()
         kind = "physical interactions" if physical else "interactions"
         raise UnreadableInput(
-            f"{path}: expected {kind} of organism {organism}, found none among {len(rows)} rows; "
-            "the commonest "
-            f"organisms are {', '.join(present) or 'none'}: give organism="
+            f"{path}: expected {kind} of organism {organism}, found none in {len(rows)} rows; "
+            f"the most common organisms are {', '.join(present) or 'none'}: give organism="
         )
     return _network(_named(path, kept, names), names)
 
@@ -70,8 +69,7 @@ def _interactions(path: str | Path, text: str) -> pd.DataFrame:
     header = first_line(text)
     if not is_biogrid(header):
         raise UnreadableInput(
-            f"{path}: expected BioGRID's TAB2 or TAB3 format, whose header starts with '#BioGRID "
-            "Interaction ID', "
+            f"{path}: expected BioGRID's TAB2 or TAB3 format, whose header starts with '#BioGRID Interaction ID', "
             f"got '{header[:40]}'; for a plain edge list use read_edges"
         )
     titles = [title.strip("#\"' ").casefold() for title in header.split("\t")]
@@ -80,26 +78,25 @@ def _interactions(path: str | Path, text: str) -> pd.DataFrame:
         found = [titles.index(choice) for choice in choices if choice in titles]
         if not found:
             raise UnreadableInput(
-                f"{path}: expected a column '{choices[-1]}' ({name}) in the header, found "
-                f"{len(titles)} others; "
-                "is the file tab-separated and complete?"
+                f"{path}: expected a column '{choices[-1]}' ({name}) in the header, found {len(titles)} others; "
+                "check that the file is tab-separated and complete"
             )
         positions.append(found[0])
     rows = pick_columns(path, text, "\t", positions, quoted=False)
-    # every official row has these: where one is blank the line is short, or divided by something else
+    # official rows always have these; if one is blank the line is short or not tab-separated
     needed = [positions[[*_COLUMNS].index(name)] for name in ("type", "organism_a", "organism_b")]
     check_filled(path, rows[needed], text, "\t", quoted=False)
     return rows.iloc[1:].set_axis(list(_COLUMNS), axis=1)
 
 
 def _named(path: str | Path, rows: pd.DataFrame, names: str) -> pd.DataFrame:
-    """Return the rows where both partners have the kind of name that is asked for."""
+    """Return the rows in which both partners have the requested kind of name."""
     nameless = rows[f"{names}_a"].isin(["", "-"]) | rows[f"{names}_b"].isin(["", "-"])
     if nameless.all():
-        raise UnreadableInput(f"{path}: expected partners with an {names} name, got none; use the other names=")
+        raise UnreadableInput(f"{path}: expected partners with {names} names, found none; give the other names=")
     if nameless.any():
         warnings.warn(
-            f"{path}: {int(nameless.sum())} of {len(rows)} interactions left out, since a partner has no {names}",
+            f"{path}: {int(nameless.sum())} of {len(rows)} interactions left out because a partner has no {names}",
             DataWarning,
             stacklevel=3,
         )

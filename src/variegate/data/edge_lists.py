@@ -43,15 +43,15 @@ def read_edges(
     Parameters
     ----------
     path : CSV, TSV or space-separated text, possibly gzipped; lines that begin with '#' are comments
-    columns : which two columns hold the ends (names in the header, or positions from 0); None: the first two
-    delimiter : None: found in the first line
-    header : whether the first line is one; None: yes if it reads like one ("source", "gene_a", …), or if all
-        names (or another column, such as weights) are numbers below it and not in it; where neither name
-        occurs again although others do, the line is read as an edge, and a warning asks
-    ignore_case : True merges nodes whose names differ in upper and lower case only; otherwise such nodes
-        stay apart (in some organisms they are different genes) and a warning counts them
+    columns : the two columns that hold the ends (names in the header, or positions from 0); None: the first two
+    delimiter : None: guessed from the first line
+    header : whether the first line is a header; None: yes if it reads like one ("source", "gene_a", …), or if all
+        names (or another column, such as weights) are numbers below it but not in it. If neither of its names recurs
+        although others do, the line is read as an edge, with a warning
+    ignore_case : True merges nodes whose names differ only in case; otherwise such nodes are kept apart (in some
+        organisms they are different genes) and a warning counts them
 
-    Duplicates and both directions count once, self-loops not at all.
+    Duplicate edges, in either direction, count once; self-loops are dropped.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -63,7 +63,7 @@ def read_edges(
     """
     check_delimiter(delimiter)
     if header not in (None, True, False):
-        raise ValueError(f"expected header=True, False or None, got {header!r}")
+        raise ValueError(f"header must be True, False or None, got {header!r}")
     text = without_comments(read_text(path))
     line = first_record(text)
     if not line:
@@ -85,7 +85,7 @@ def read_edges(
         header = _by_name(columns) or _reads_like_header(frame) or _heads_numbers(path, text, delimiter, positions)
         if not header:
             _ask_about_header(path, frame)
-    if header:  # which may stand again further below, where files were joined
+    if header:  # it may occur again further down, if files were joined
         frame = frame[(frame != frame.iloc[0]).any(axis=1)]
     if not len(frame):
         raise UnreadableInput(f"{path}: expected edges, got a header and nothing below it")
@@ -105,18 +105,17 @@ def _positions(path: str | Path, top: list[str], columns: Sequence[str] | Sequen
     if right != [True, True] or wanted[0] == wanted[1]:
         raise ValueError(
             Message(
-                "expected the two ",
                 Argument("columns"),
-                f" (names, or positions from 0) that hold the ends, got {columns!r}",
+                f" must be the two columns that hold the ends (names, or positions from 0), got {columns!r}",
             )
         )
     positions = []
     for column in wanted:
         if isinstance(column, str) and column not in top:
-            raise UnreadableInput(f"{path}: expected a column '{column}', but the columns are {top[:8]}")
+            raise UnreadableInput(f"{path}: expected a column '{column}', found {top[:8]}")
         position = top.index(column) if isinstance(column, str) else column
         if not 0 <= position < len(top):
-            raise UnreadableInput(f"{path}: expected a column number {position}, but there are {len(top)}, from 0")
+            raise UnreadableInput(f"{path}: expected a column number from 0 to {len(top) - 1}, got {position}")
         positions.append(position)
     return positions
 
@@ -125,13 +124,13 @@ def _reads_like_header(frame: pd.DataFrame) -> bool:
     top, rest = frame.iloc[0], frame.iloc[1:]
     if all(_HEADER_CELL.fullmatch(cell) for cell in top):
         others = rest[(rest != top).any(axis=1)]
-        return not others.isin(top.tolist()).to_numpy().any()  # ID1 and ID2 are genes
+        return not others.isin(top.tolist()).to_numpy().any()  # ID1 and ID2 are also genes
     numeric = [rest[column].str.fullmatch(r"\d+").all() for column in frame.columns]
     return len(rest) > 0 and all(numeric) and not any(cell.isdigit() for cell in top)
 
 
 def _heads_numbers(path: str | Path, text: str, delimiter: str, ends: Sequence[int]) -> bool:
-    """Tell whether a column beside the two ends has numbers below a word, as "weight" above 0.5."""
+    """Whether a further column has a word above numbers, such as "weight" above 0.5."""
     top, *rest = (record.cells for record in islice(records(path, text, delimiter), _ROWS_FOR_HEADER))
     for j in [j for j in range(len(top)) if j not in ends]:
         cells = [row[j].strip() for row in rest if j < len(row)]
@@ -142,7 +141,7 @@ def _heads_numbers(path: str | Path, text: str, delimiter: str, ends: Sequence[i
 
 
 def _ask_about_header(path: str | Path, frame: pd.DataFrame) -> None:
-    """Warn about a first line that may be a header of unknown words: both names are alone among names that recur."""
+    """Warn that the first line may be a header: neither of its names recurs, although others do."""
     names, top = pd.concat([frame.iloc[1:, 0], frame.iloc[1:, 1]]), frame.iloc[0].tolist()
     if names.isin(top).any() or not names.duplicated().any() or top[0] == top[1]:
         return
@@ -162,14 +161,14 @@ def _ask_about_header(path: str | Path, frame: pd.DataFrame) -> None:
 
 
 def _ask_about_star(path: str | Path, frame: pd.DataFrame) -> None:
-    """Warn where all edges have one end in common: it may be the kind of interaction, as in "TP53 pp MDM2"."""
+    """Warn if all edges share one end, which may be the kind of interaction, as in "TP53 pp MDM2"."""
     same = [frame.iloc[0, j] for j in (0, 1) if (frame.iloc[:, j] == frame.iloc[0, j]).all()]
     if len(same) == 1 and len(frame) > 1:
         warnings.warn(
             Message(
-                f"{path}: every edge leads to '{shortened(same[0])}'; if the names stand in other columns, give ",
+                f"{path}: every edge leads to '{shortened(same[0])}'; if the names are in other columns, give for "
+                "example ",
                 Argument("columns", [0, 2]),
-                ", say",
             ),
             DataWarning,
             stacklevel=3,
@@ -188,8 +187,8 @@ def _network(path: str | Path, frame: pd.DataFrame, ignore_case: bool) -> Networ
         example = [name for name in names if name.casefold() == clashes.iloc[0]][:2]
         warnings.warn(
             Message(
-                f"{path}: {len(clashes)} names differ from another in upper and lower case only (e.g. {example[0]} "
-                f"and {example[1]}); they are kept as different nodes, ",
+                f"{path}: {len(clashes)} names differ from another only in case (e.g. {example[0]} and {example[1]}); "
+                "they are kept as different nodes, ",
                 Argument("ignore_case", True),
                 " merges them",
             ),

@@ -1,4 +1,4 @@
-"""How reading fails: one error and one warning, both meant for people who did not write the reader."""
+"""The error and the warning of all readers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class UnreadableInput(ValueError):
-    """A file or table is not what was expected; the message names file, line or column, and a way out.
+    """A file or table cannot be read; the message names the file, the line or column, and a remedy.
 
     >>> issubclass(UnreadableInput, ValueError)
     True
@@ -17,7 +17,7 @@ class UnreadableInput(ValueError):
 
 
 class DataWarning(UserWarning):
-    """Something in the data that a user should know, though it could be read.
+    """Something users should know about data that could be read.
 
     >>> issubclass(DataWarning, UserWarning)
     True
@@ -25,7 +25,7 @@ class DataWarning(UserWarning):
 
 
 def did_you_mean(name: str, known: Iterable[Any]) -> str:
-    """A question with the names that are spelt nearly like this one, to end a message; "" if there are none.
+    """The end of a message, suggesting names with a similar spelling; "" if there are none.
 
     >>> did_you_mean("tp53", ["TP53", "MDM2"])
     "; did you mean 'TP53'?"
@@ -36,7 +36,7 @@ def did_you_mean(name: str, known: Iterable[Any]) -> str:
 
 
 def optional(module: str, extra: str) -> Any:
-    """Import an optional package, or say which extra brings it."""
+    """Import an optional package, or say which extra installs it."""
     try:
         return importlib.import_module(module)
     except ImportError:

@@ -27,8 +27,7 @@ def read_gene_sets(path: str | Path) -> dict[str, tuple[str, ...]]:
         members = tuple(dict.fromkeys(cell for cell in rest[1:] if cell))
         if not name or not members:
             raise UnreadableInput(
-                f"{path}, line {number}: expected a set's name, a description and members, "
-                "separated by tabs, "
+                f"{path}, line {number}: expected a set's name, a description and members, separated by tabs, "
                 f"got '{shortened(line)}'; correct or delete the line"
             )
         if name in sets:

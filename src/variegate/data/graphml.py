@@ -1,4 +1,4 @@
-"""GraphML, the XML format that network programs exchange."""
+"""GraphML, an XML format for networks."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def read_graphml(path: str | Path) -> Network:
     """
     root = _root(path, read_text(path))
     if _tag(root) != "graphml":
-        raise UnreadableInput(f"{path}: expected a GraphML file, got XML whose outermost element is {_tag(root)}")
+        raise UnreadableInput(f"{path}: expected a GraphML file, got XML with the root element {_tag(root)}")
     nodes = [node for node in root.iter() if _tag(node) == "node"]
     if not nodes:
-        raise UnreadableInput(f"{path}: expected nodes, got GraphML without any; export it again")
+        raise UnreadableInput(f"{path}: expected nodes, got none; export it again")
     ids = [_attribute(path, node, "id") for node in nodes]
     ends = list(_edges(path, root, set(ids)))
     titles = {key.get("id"): (key.get("attr.name") or "").casefold() for key in root.iter() if _tag(key) == "key"}
@@ -38,7 +38,7 @@ def read_graphml(path: str | Path) -> Network:
         for data in node
         if titles.get(data.get("key")) in ("name", "label", "symbol")
     ]
-    # a self-loop, which is dropped, keeps a node without neighbours in the network
+    # self-loops are dropped, but keep nodes without neighbours in the network
     ends += [(name, name) for name in ids]
     return network_from_edges([a for a, _ in ends], [b for _, b in ends], unambiguous(aliases))
 
@@ -50,7 +50,7 @@ def _root(path: str | Path, text: str) -> ET.Element:
         return ET.fromstring(text)
     except (ET.ParseError, ValueError) as error:
         raise UnreadableInput(
-            f"{path}: expected complete XML, but it cannot be parsed: {error}; export it again"
+            f"{path}: expected complete XML, got a file that cannot be parsed: {error}; export it again"
         ) from None
 
 
@@ -60,7 +60,9 @@ def _edges(path: str | Path, root: ET.Element, ids: set[str]) -> Iterator[tuple[
             ends = _attribute(path, edge, "source"), _attribute(path, edge, "target")
             for end in ends:
                 if end not in ids:
-                    raise UnreadableInput(f"{path}: an edge leads to '{end}', but no node has that id; add the node")
+                    raise UnreadableInput(
+                        f"{path}: expected edges between nodes, got '{end}', the id of no node; add it"
+                    )
             yield ends
 
 
@@ -71,5 +73,5 @@ def _tag(element: ET.Element) -> str:
 def _attribute(path: str | Path, element: ET.Element, name: str) -> str:
     value = element.get(name)
     if value is None:
-        raise UnreadableInput(f"{path}: expected the attribute '{name}' on every {_tag(element)}, one has none")
+        raise UnreadableInput(f"{path}: expected the attribute '{name}' on every {_tag(element)}, one lacks it")
     return value

@@ -1,4 +1,4 @@
-"""A network as the rest of the package sees it: node names, other names, and a sparse adjacency."""
+"""A network: node names, aliases, and a sparse adjacency matrix."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Network:
 
     names : the nodes
     adjacency : symmetric sparse 0/1 matrix in CSR form, shape (n, n)
-    aliases : other names → the node's name (synonyms, numeric ids), for those that mean one node only
+    aliases : other names (synonyms, numeric ids) → the node's name; ambiguous ones are left out
 
     >>> network = network_from_edges(["a", "b", "b"], ["b", "a", "b"])
     >>> network.names, network.n_edges, network.degrees.tolist()
@@ -42,10 +42,10 @@ class Network:
         return np.diff(self.adjacency.indptr).astype(np.intp)  # type: ignore[no-any-return]
 
     def with_aliases(self, aliases: Mapping[str, str]) -> Network:
-        """Return the network with further names of its nodes, which win over the present aliases.
+        """Return the network with further aliases, which override the present ones.
 
-        For features that have symbols in a network of ids: `network.with_aliases({"TP53": "7157"})`.
-        Entries that lead to no node are left out.
+        For features named by symbol in a network of ids: `network.with_aliases({"TP53": "7157"})`.
+        Entries that do not name a node are left out.
         """
         known = set(self.names)
         more = {str(alias): str(name) for alias, name in aliases.items() if str(name) in known}
@@ -54,8 +54,8 @@ class Network:
     def locate(self, features: Iterable[object]) -> npt.NDArray[np.intp]:
         """Return the node of each feature, −1 for those that are not in the network, shape (M,).
 
-        A feature is looked up as it is, then among the aliases, then both again with upper and lower case
-        ignored, where that leaves one candidate.
+        A feature is looked up among the names, then among the aliases, then in both ignoring case, if that is
+        unambiguous.
         """
         return locate_names(features, self.names, self.aliases)
 
@@ -63,7 +63,7 @@ class Network:
 def locate_names(
     features: Iterable[object], names: Sequence[str], aliases: Mapping[str, str] | None = None
 ) -> npt.NDArray[np.intp]:
-    """Return the position of each feature among the names, −1 for strangers; see `Network.locate`."""
+    """Return the position of each feature among the names, −1 if it is not there; see `Network.locate`."""
     exact = {name: i for i, name in enumerate(names)}
     other = {alias: exact[name] for alias, name in (aliases or {}).items()}
     lookups = [exact, other, _ignoring_case(exact), _ignoring_case(other)]
@@ -83,8 +83,8 @@ def network_from_edges(
 ) -> Network:
     """Return the network of an edge list: directions and duplicates merged, self-loops dropped.
 
-    Nodes are sorted by name, so the order of the edges makes no difference. A node that has only a
-    self-loop stays, without neighbours.
+    Nodes are sorted by name, so the order of the edges does not matter. A node with only a self-loop is kept,
+    without neighbours.
 
     >>> network_from_edges(["TP53", "MDM2"], ["MDM2", "TP53"]).n_edges
     1
@@ -98,7 +98,7 @@ def network_from_edges(
 
 
 def symmetric_adjacency(rows: npt.NDArray[Any], cols: npt.NDArray[Any], n: int) -> Any:
-    """Return the 0/1 matrix with (i, j) and (j, i) for each pair of positions that differ, shape (n, n)."""
+    """Return the 0/1 matrix with (i, j) and (j, i) for each pair i ≠ j, shape (n, n)."""
     different = rows != cols
     i, j = np.concatenate([[rows, cols], [cols, rows]], axis=1)[:, np.tile(different, 2)]
     matrix = sparse.csr_array((np.ones(len(i), dtype=np.int32), (i, j)), shape=(n, n))
@@ -110,7 +110,7 @@ def symmetric_adjacency(rows: npt.NDArray[Any], cols: npt.NDArray[Any], n: int) 
 def as_network(graph: Any) -> Network:
     """Return the Network meant by a Network, a file, a networkx graph, or a square (sparse) matrix.
 
-    In a matrix every entry other than 0 is an edge, and node i is called "i"; edge weights are ignored.
+    In a matrix every non-zero entry is an edge, and node i is called "i"; edge weights are ignored.
 
     >>> as_network(np.array([[0, 1], [1, 0]])).names
     ('0', '1')
@@ -121,13 +121,13 @@ def as_network(graph: Any) -> Network:
         from .read_network import read_network
 
         return read_network(graph)
-    networkx = sys.modules.get("networkx")  # a networkx graph exists only where networkx was imported
+    networkx = sys.modules.get("networkx")  # if it is not imported, this is not a networkx graph
     if networkx is not None and isinstance(graph, networkx.Graph):
         return _from_networkx(graph)
     if sparse.issparse(graph) or isinstance(graph, np.ndarray):
         return _from_matrix(graph)
     raise TypeError(
-        "expected a network: a file, a variegate Network, a networkx graph or a sparse matrix, got "
+        "the network must be a file, a variegate Network, a networkx graph or a (sparse) matrix, got "
         f"{type(graph).__name__}"
     )
 
@@ -135,7 +135,7 @@ def as_network(graph: Any) -> Network:
 def _from_networkx(graph: Any) -> Network:
     names = [str(node) for node in graph.nodes]
     if len(set(names)) < len(names):
-        raise ValueError("expected nodes with different names, but two nodes of the graph read the same as text")
+        raise ValueError("nodes must have different names, got two nodes that are the same as text")
     number = {node: i for i, node in enumerate(graph.nodes)}
     pairs = np.array([(number[a], number[b]) for a, b in graph.edges()], dtype=np.intp).reshape(-1, 2)
     return Network(tuple(names), symmetric_adjacency(pairs[:, 0], pairs[:, 1], len(names)))
@@ -143,19 +143,19 @@ def _from_networkx(graph: Any) -> Network:
 
 def _from_matrix(matrix: Any) -> Network:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise ValueError(f"expected a square adjacency matrix, got shape {matrix.shape}")
+        raise ValueError(f"the adjacency matrix must be square, got shape {matrix.shape}")
     if matrix.dtype.kind not in "biuf":
-        raise ValueError(f"expected an adjacency matrix of numbers, got {matrix.dtype}")
+        raise ValueError(f"the adjacency matrix must hold numbers, got {matrix.dtype}")
     entries = sparse.coo_array(matrix)
     if not np.isfinite(entries.data).all():
-        raise ValueError("expected an adjacency matrix without missing or infinite values; write 0 for no edge")
+        raise ValueError("the adjacency matrix must be finite, got missing or infinite values; write 0 for no edge")
     keep = entries.data != 0
     names = tuple(map(str, range(matrix.shape[0])))
     return Network(names, symmetric_adjacency(entries.row[keep], entries.col[keep], len(names)))
 
 
 def _ignoring_case(nodes: Mapping[str, int]) -> dict[str, int]:
-    """Return node by case-free spelling, −1 where it could mean several nodes."""
+    """Return casefolded name → node, −1 if it could be several nodes."""
     found: dict[str, int] = {}
     for name, node in nodes.items():
         key = name.casefold()
@@ -164,7 +164,7 @@ def _ignoring_case(nodes: Mapping[str, int]) -> dict[str, int]:
 
 
 def unambiguous(pairs: Iterable[tuple[Any, Any]]) -> dict[str, str]:
-    """Return alias → node for the aliases that mean one node only, blanks left out."""
+    """Return alias → node for the aliases that belong to one node only, without blanks."""
     found: dict[str, str] = {}
     shared = set()
     for alias, node in pairs:
@@ -174,7 +174,7 @@ def unambiguous(pairs: Iterable[tuple[Any, Any]]) -> dict[str, str]:
 
 
 def one_spelling(names: pd.Series) -> pd.Series:
-    """Return the names with those that differ in upper and lower case only written alike, as most are."""
+    """Return the names, with those that differ only in case written in their most common spelling."""
     counts = names.value_counts()
     spelling: dict[str, str] = {}
     for name in sorted(counts.index, key=lambda name: (-counts[name], name)):

@@ -23,7 +23,7 @@ class Parts:
 
     raw: RawTable
     ids: tuple[str, ...]
-    y: pd.Series | None
+    y: pd.DataFrame | None  # a column for each outcome
 
 
 def second_table(source: Any, id_column: str | None, delimiter: str | None) -> RawTable:
@@ -45,27 +45,32 @@ def check_column(raw: RawTable, name: str, what: str) -> None:
         raise UnreadableInput(f"{raw.where}: expected {what} '{name}', found {known[:8]}{way_out}")
 
 
-def with_outcome(raw: RawTable, outcome: str | None, second: RawTable | None) -> Parts:
-    """Separate the outcome from the features, or fetch it from the second table."""
+def with_outcome(raw: RawTable, outcomes: list[str], second: RawTable | None) -> Parts:
+    """Separate the outcomes from the features, or fetch them from the second table."""
     ids = raw.ids if raw.ids is not None else tuple(map(str, range(1, len(raw.frame) + 1)))
-    if outcome is None:
+    if not outcomes:
         if second is not None:
             raise ValueError(
                 Message("expected ", Argument("outcome"), ", the name of a column of ", Argument("outcome_table"))
             )
         return Parts(raw, ids, None)
     if second is not None:
-        return _joined(raw, ids, outcome, second)
-    if outcome not in raw.frame.columns and raw.beside is not None and outcome in raw.beside.columns:
-        return Parts(raw, ids, _tidy(raw, raw.beside[outcome]))
-    check_column(raw, outcome, "an outcome column")
-    y = raw.frame[outcome]
-    return Parts(replace(raw, frame=raw.frame.drop(columns=outcome)), ids, _tidy(raw, y))
+        return _joined(raw, ids, outcomes, second)
+    found, inside = {}, []
+    for outcome in outcomes:
+        if outcome not in raw.frame.columns and raw.beside is not None and outcome in raw.beside.columns:
+            found[outcome] = _tidy(raw, raw.beside[outcome])
+        else:
+            check_column(raw, outcome, "an outcome column")
+            found[outcome] = _tidy(raw, raw.frame[outcome])
+            inside.append(outcome)
+    return Parts(replace(raw, frame=raw.frame.drop(columns=inside)), ids, pd.DataFrame(found))
 
 
-def _joined(raw: RawTable, ids: tuple[str, ...], outcome: str, second: RawTable) -> Parts:
-    check_column(second, outcome, "an outcome column")
-    if outcome in raw.frame.columns:  # it would be a feature that predicts itself
+def _joined(raw: RawTable, ids: tuple[str, ...], outcomes: list[str], second: RawTable) -> Parts:
+    for outcome in outcomes:
+        check_column(second, outcome, "an outcome column")
+    for outcome in set(outcomes) & set(raw.frame.columns):  # it would be a feature that predicts itself
         raise UnreadableInput(
             Message(
                 f"{raw.where}: expected the outcome '{outcome}' in {second.where} only, but this table has such a "
@@ -78,7 +83,7 @@ def _joined(raw: RawTable, ids: tuple[str, ...], outcome: str, second: RawTable)
     frame, keys = second.frame, list(second.ids or ())
     check_names(keys, second.where, "sample ids")
     check_names(ids, raw.where, "sample ids")
-    y = _tidy(second, frame[outcome]).set_axis(keys)
+    y = pd.DataFrame({name: _tidy(second, frame[name]) for name in outcomes}).set_axis(keys)
     found = np.array([i in y.index for i in ids])
     if not found.any():
         raise UnreadableInput(

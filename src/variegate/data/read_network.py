@@ -14,10 +14,10 @@ from .text import first_line, read_text, without_comments
 
 
 def read_network(path: str | Path, **options: Any) -> Network:
-    r"""Read a network file of any known format, told apart by its first line.
+    r"""Read a network file of any known format, recognised by its first line.
 
     BioGRID TAB2/TAB3, STRING links, GraphML, and plain edge lists (CSV, TSV, spaces); each possibly gzipped.
-    Further options go to that format's reader: `read_biogrid`, `read_string`, `read_graphml`, `read_edges`.
+    Options are passed to the reader of that format: `read_biogrid`, `read_string`, `read_graphml`, `read_edges`.
 
     >>> import tempfile
     >>> from pathlib import Path

@@ -13,7 +13,7 @@ from .text import find_delimiter, first_line, line_of, read_text, shortened, wit
 
 
 def is_string(line: str) -> bool:
-    """Tell the header of STRING's links from others."""
+    """Whether the line is a header of STRING's links."""
     return [cell.strip("#\"' ") for cell in line.split()][:2] == ["protein1", "protein2"]
 
 
@@ -22,7 +22,7 @@ def read_string(links: str | Path, aliases: str | Path | None = None, *, min_sco
 
     Parameters
     ----------
-    links : `….protein.links.…txt`, possibly gzipped (also the detailed and full ones)
+    links : `….protein.links.…txt`, possibly gzipped (also the detailed and full files)
     aliases : `….protein.aliases.…txt` or `….protein.info.…txt`: other names of the proteins, so that
         features can be gene symbols; names that several proteins share are left out
     min_score : 0 to 1000; STRING calls 150 low, 400 medium, 700 high, 900 highest confidence
@@ -38,13 +38,15 @@ def read_string(links: str | Path, aliases: str | Path | None = None, *, min_sco
     ('9606.P1', '9606.P2')
     """
     if isinstance(min_score, bool | str) or not 0 <= min_score <= 1000 or 0 < min_score < 1:
-        raise ValueError(f"expected min_score from 0 to 1000 (such as 400, not 0.4), got {min_score!r}")
+        raise ValueError(f"min_score must be from 0 to 1000 (such as 400, not 0.4), got {min_score!r}")
     rows = _links(links, read_text(links))
     if not len(rows):
         raise UnreadableInput(f"{links}: expected links, got a header and nothing below it; download it again")
     rows = rows[rows.score >= min_score]
     if not len(rows):
-        raise UnreadableInput(f"{links}: expected links with a score of at least {min_score}, found none; lower it")
+        raise UnreadableInput(
+            f"{links}: expected links with a score of at least {min_score}, found none; give a smaller min_score="
+        )
     nodes = pd.unique(pd.concat([rows.a, rows.b]))
     pairs = [(node.partition(".")[2], node) for node in nodes]
     if aliases is not None:
@@ -58,9 +60,8 @@ def _links(path: str | Path, text: str) -> pd.DataFrame:
     titles = [cell.strip("#\"' ") for cell in header.split()]
     if not is_string(header) or "combined_score" not in titles:
         raise UnreadableInput(
-            f"{path}: expected STRING's protein links, with the columns protein1, protein2 and "
-            "combined_score, got "
-            f"'{shortened(header)}'; for a plain edge list use read_edges"
+            f"{path}: expected STRING's protein links, with the columns protein1, protein2 and combined_score, "
+            f"got '{shortened(header)}'; for a plain edge list use read_edges"
         )
     delimiter = find_delimiter(path, header)
     rows = pick_columns(path, text, delimiter, [0, 1, titles.index("combined_score")], quoted=False)
@@ -86,11 +87,11 @@ def _aliases(path: str | Path, text: str, nodes: set[str]) -> list[tuple[str, st
     header = first_line(text)
     if not _names_proteins(header) or header.count("\t") < 2:
         raise UnreadableInput(
-            f"{path}: expected STRING's aliases or info, whose header starts with '#string_protein_id' and has three "
-            f"columns or more, separated by tabs, got '{shortened(header)}'; download the file again"
+            f"{path}: expected STRING's aliases or info, whose header starts with '#string_protein_id' and has at "
+            f"least three tab-separated columns, got '{shortened(header)}'; download the file again"
         )
     rows = pick_columns(path, text, "\t", [0, 1, 2], quoted=False)
-    check_filled(path, rows[[0, 2]], text, "\t", quoted=False)  # an alias may be blank, a line not be short
+    check_filled(path, rows[[0, 2]], text, "\t", quoted=False)  # an alias may be blank, but a line must not be short
     rows = rows.iloc[1:]
     rows = rows[rows[0].isin(nodes)]
     return list(zip(rows[1], rows[0], strict=True))

@@ -48,8 +48,8 @@ class Table:
     features : M names
     samples : N ids
         "1", "2", … where the source has none.
-    y : (N,) or None
-        The outcome as it stands in the source.
+    y : (N,), data frame or None
+        The outcome as it stands in the source; a column for each where several were named.
     outcome : name or None
     groups : M labels
         For 0/1 columns the categorical column they come from, else None; `similarity.from_groups(table.groups)`
@@ -67,7 +67,7 @@ class Table:
     X: npt.NDArray[Any]
     features: tuple[str, ...]
     samples: tuple[str, ...]
-    y: npt.NDArray[Any] | None
+    y: Any
     outcome: str | None
     groups: tuple[str | None, ...]
     report: TableReport
@@ -75,7 +75,7 @@ class Table:
 
 def read_table(
     source: Any,
-    outcome: str | None = None,
+    outcome: str | Collection[str] | None = None,
     *,
     outcome_table: Any = None,
     outcome_id: str | None = None,
@@ -91,7 +91,7 @@ def read_table(
     Parameters
     ----------
     source : a file (CSV, TSV, Parquet, .npz, .h5ad; text possibly .gz) or a pandas, polars or pyarrow table
-    outcome : name of the outcome, a column of the table or of `outcome_table` (or of AnnData's obs)
+    outcome : name of the outcome, a column of the table or of `outcome_table` (or of AnnData's obs); or several names
     outcome_table : a second source with the outcome, joined by sample id; samples that are not in it are
         left out, and a warning counts them
     outcome_id : column of the second source with the sample ids; None: its index or first column
@@ -117,7 +117,7 @@ def read_table(
     >>> table.X.shape, table.features, table.samples
     ((2, 3), ('age', 'sex=f', 'sex=m'), ('P1', 'P2'))
     """
-    outcome, id_column = _name(outcome, "outcome"), _name(id_column, "id_column")
+    outcomes, id_column = _several(outcome, "outcome"), _name(id_column, "id_column")
     outcome_id = _name(outcome_id, "outcome_id")
     categorical, drop = _several(categorical, "categorical"), _several(drop, "drop")
     if samples not in ("rows", "columns"):
@@ -129,7 +129,7 @@ def read_table(
         )
     _check_values(given)
     # codes stay word for word: "00" and "0" are two categories; with samples in columns, each has a cell of each
-    words = {name for name in (*categorical, id_column) if name not in (None, outcome)}
+    words = {name for name in (*categorical, id_column) if name is not None and name not in outcomes}
     turned = samples == "columns"
     raw = load(source, delimiter, None if turned and categorical else words, turned=turned)
     if turned:
@@ -137,10 +137,10 @@ def read_table(
         raw = _transposed(_without(raw, beside), id_column)
         raw = _without(raw, [name for name in drop if name not in beside])
     else:
-        raw = with_ids(_without(raw, drop), id_column, {outcome, *categorical})
-    _check_exist(raw, categorical, "categorical columns", (outcome, id_column))
+        raw = with_ids(_without(raw, drop), id_column, {*outcomes, *categorical})
+    _check_exist(raw, categorical, "categorical columns", (*outcomes, id_column))
     second = None if outcome_table is None else second_table(outcome_table, outcome_id, delimiter)
-    parts = with_outcome(raw, outcome, second)
+    parts = with_outcome(raw, outcomes, second)
     if 0 in parts.raw.frame.shape:
         samples_left, features_left = parts.raw.frame.shape
         raise UnreadableInput(
@@ -153,12 +153,10 @@ def read_table(
         )
     numeric = replace(parts.raw, frame=to_numeric(parts.raw, categorical))
     _check_finite(numeric)
-    return _finish(replace(parts, raw=numeric), outcome, missing, given, categorical)
+    return _finish(replace(parts, raw=numeric), missing, given, categorical)
 
 
-def _finish(
-    parts: Parts, outcome: str | None, missing: str, given: Mapping[str, Any], categorical: Collection[str]
-) -> Table:
+def _finish(parts: Parts, missing: str, given: Mapping[str, Any], categorical: Collection[str]) -> Table:
     where, frame = parts.raw.where, parts.raw.frame
     keep, columns, imputed = _resolve_missing(where, frame, parts.y, missing)
     frame = frame.loc[keep, columns]
@@ -176,19 +174,22 @@ def _finish(
         dropped_features=tuple(c for c in parts.raw.frame.columns if c not in kept),
     )
     ids = tuple(i for i, stays in zip(parts.ids, keep, strict=True) if stays)
-    y = None if parts.y is None else parts.y[keep].to_numpy()
-    return Table(encoded.X, encoded.features, ids, y, outcome, encoded.groups, report)
+    y = None if parts.y is None else parts.y[keep].reset_index(drop=True)
+    if y is None or len(y.columns) > 1:
+        return Table(encoded.X, encoded.features, ids, y, None, encoded.groups, report)
+    (outcome,) = y.columns
+    return Table(encoded.X, encoded.features, ids, y[outcome].to_numpy(), str(outcome), encoded.groups, report)
 
 
 def _resolve_missing(
-    where: str, frame: pd.DataFrame, y: pd.Series | None, policy: str
+    where: str, frame: pd.DataFrame, y: pd.DataFrame | None, policy: str
 ) -> tuple[npt.NDArray[np.bool_], list[str], dict[str, int]]:
     """Return which rows and columns stay, and the counts of what is to be imputed."""
     counts = missing_counts(frame)
-    no_outcome = np.zeros(len(frame), dtype=bool) if y is None else y.isna().to_numpy()
+    no_outcome = np.zeros(len(frame), dtype=bool) if y is None else y.isna().any(axis=1).to_numpy()
     if policy == "error" and (counts or no_outcome.any()):
-        if no_outcome.any():
-            counts = {f"{y.name} (outcome)" if y is not None else "outcome": int(no_outcome.sum()), **counts}
+        if y is not None:
+            counts = {f"{name} (outcome)": n for name, n in missing_counts(y).items()} | counts
         named = ", ".join(f"{shortened(name) or repr(name)} ({count})" for name, count in list(counts.items())[:5])
         more = f" and {len(counts) - 5} more columns" if len(counts) > 5 else ""
         raise UnreadableInput(

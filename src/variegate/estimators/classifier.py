@@ -9,9 +9,7 @@ from scipy.special import logit
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from ..likelihoods import Logistic
-from ..screening import screen_classes
-from ..selection import Training
+from ..tasks import Classification
 from ..types import FloatArray, IntArray
 from .parameters import documented
 from .selector import DiverseSelector
@@ -47,6 +45,8 @@ class DiverseClassifier(ClassifierMixin, DiverseSelector):  # type: ignore[misc]
     True
     """
 
+    _task = Classification()
+
     def _encoded(self, y: NDArray[Any], weights: FloatArray | None) -> NDArray[Any]:
         self.classes_, codes = sorted_classes(y)
         if len(self.classes_) < 2:
@@ -58,17 +58,6 @@ class DiverseClassifier(ClassifierMixin, DiverseSelector):  # type: ignore[misc]
                 "learned about it; leave those rows out."
             )
         return codes
-
-    def _parts(self, data: Training) -> list[Any]:
-        c = self._slab_precision(1.0)
-        options = {"covariates": data.covariates, "sample_weight": data.weights}
-        return [Logistic(data.X, data.y == k, slab_precision=c, **options) for k in self._positive_classes()]
-
-    def _positive_classes(self) -> range:
-        return range(1, 2) if len(self.classes_) == 2 else range(len(self.classes_))
-
-    def _screened(self, X: Any, y: NDArray[Any], n: int, weights: FloatArray | None) -> IntArray:
-        return screen_classes(X, y, n, sample_weight=weights)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Probabilities of the classes for new rows, averaged over sets and coefficients, shape (n, K)."""

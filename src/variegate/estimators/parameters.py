@@ -1,5 +1,7 @@
 """The parameters and attributes that both estimators share: said once, checked once."""
 
+from collections.abc import Callable
+from inspect import Parameter, Signature, signature
 from typing import Any, TypeVar
 
 import numpy as np
@@ -43,8 +45,9 @@ PARAMETERS = """Parameters
         What you know of single columns: added to their log-odds of being in a set, so that 1.0 makes the odds e times
         as high. For a group the mean of its columns.
     screen : int, optional
-        Number of columns to keep first (and the rest of their groups) by a univariate test on the rows of the fit,
-        those in `always_include` apart; for tables with tens of thousands of columns.
+        Number of columns to begin with (and the rest of their groups), by a univariate test on the rows of the fit,
+        those in `always_include` apart; for tables with tens of thousands of columns. Columns that turn out to matter
+        join them: `selection_.certificate` says how many did, and the largest probability of a column left out.
     solver : "chain", "rao_blackwell" or "fixed_form"
         "chain": exact chains over sets, until the Monte Carlo error of every inclusion probability is below `tol`.
         The others are the paper's variational methods: the best q by the evidence lower bound, and Algorithm 1 as
@@ -92,6 +95,13 @@ def documented(estimator: Estimator) -> Estimator:
     return estimator
 
 
+def with_parameters(init: Callable[..., None], base: Callable[..., None]) -> None:
+    """Let the signature of a constructor that takes **others show those of the base, which scikit-learn reads."""
+    own = [p for p in signature(init).parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
+    others = [p for p in signature(base).parameters.values() if p.name != "self"]
+    init.__signature__ = Signature([*own, *others])  # type: ignore[attr-defined]
+
+
 def check_parameters(estimator: Any) -> None:
     """Refuse parameters that no data could make sense of; the engine checks its own."""
     for name in ("prior", "posterior"):
@@ -112,7 +122,7 @@ def check_parameters(estimator: Any) -> None:
         raise ValueError("fixed_size=True needs to know the size: give n_features_to_select too.")
     if estimator.screen is not None and not (is_whole(estimator.screen) and estimator.screen >= 1):
         raise ValueError(
-            Message(Argument("screen"), f" must be a number of columns to keep, got {estimator.screen!r}.")
+            Message(Argument("screen"), f" must be a number of columns to begin with, got {estimator.screen!r}.")
         )
     if not (is_whole(estimator.n_starts) and estimator.n_starts >= 1):
         raise ValueError(f"n_starts must be at least 1, a whole number, got {estimator.n_starts!r}.")

@@ -6,10 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
-from ..likelihoods import Gaussian
-from ..screening import screen
-from ..selection import Training
-from ..types import FloatArray, IntArray
+from ..tasks import Regression
+from ..types import FloatArray
 from .parameters import documented
 from .selector import DiverseSelector
 
@@ -42,6 +40,8 @@ class DiverseRegressor(RegressorMixin, DiverseSelector):  # type: ignore[misc]
     array([0, 1])
     """
 
+    _task = Regression()
+
     def _encoded(self, y: NDArray[Any], weights: FloatArray | None) -> NDArray[Any]:
         try:
             return np.asarray(y, dtype=np.float64)
@@ -50,14 +50,6 @@ class DiverseRegressor(RegressorMixin, DiverseSelector):  # type: ignore[misc]
             raise ValueError(
                 f"y must hold numbers, got {example!r} among others; for classes use DiverseClassifier."
             ) from None
-
-    def _parts(self, data: Training) -> list[Any]:
-        c = self._slab_precision(10.0)
-        options = {"covariates": data.covariates, "sample_weight": data.weights}
-        return [Gaussian(data.X, data.y, slab_precision=c, **options)]
-
-    def _screened(self, X: Any, y: NDArray[Any], n: int, weights: FloatArray | None) -> IntArray:
-        return np.asarray(screen(X, y, n, "f", sample_weight=weights))
 
     def _shaped(self, intercept: FloatArray, coef: FloatArray) -> tuple[float, FloatArray]:
         return float(intercept[0]), coef[0]

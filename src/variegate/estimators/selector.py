@@ -10,30 +10,42 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import column_or_1d
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_random_state, validate_data
 
 from ..candidates import Candidates, by_column, choose_candidates, group_of_columns, log_odds_of_columns
+from ..checks import is_number
 from ..design import Design
 from ..dpp import SetDistribution
 from ..groups import Group
-from ..inference import ChainSettings, Fit, Sample, Settings, Target, fit, sample
+from ..inference import ChainSettings, ConvergenceWarning, Fit, Sample, Settings, Target, fit, sample
+from ..inference.certificate import Certificate
+from ..inference.chain.grid import PriorSizes
+from ..inference.chain.sample import CHAINS
 from ..inference.local_search import NOTHING
+from ..large import LargeTable, as_large_table
+from ..large.home import is_out_of_core
 from ..likelihoods import Grouped, SumLikelihood
-from ..likelihoods.checks import sample_weights, table
+from ..likelihoods.checks import new_rows, sample_weights, table
 from ..messages import Argument, Message, Words
 from ..naming import column_labels, find_positions
 from ..posterior import Posterior
 from ..predictions import PredictiveMixture, average_predictions
 from ..priors import bernoulli_prior, dpp_prior
+from ..screening import strongest
 from ..selection import Selection, Training
 from ..similarity import SimilarityWarning
+from ..tasks import Task
 from ..threads import one_blas_thread
 from ..types import FloatArray, IntArray
 from .parameters import check_parameters
 from .progress import ProgressLine
+from .screened import JOINS, QUICK, ROOM, ROUNDS, START, Screen, filled, in_new_places
 from .side_information import RANK, similarity_features
 from .sizes import largest_size, number_to_select, prior_size
 
+# how scikit-learn reads a table; that all is finite is checked with the rest, by `table` and `new_rows`
+READ: dict[str, Any] = {"accept_sparse": ("csc", "csr"), "dtype": [np.float64, np.float32], "ensure_all_finite": False}
 FIRST_SIZE = 10.0  # expected size of the prior before it is learned
 
 
@@ -93,16 +105,14 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     # --- the two differ in these -----------------------------------------------------------------------------
 
+    _task: Task
+
+    def _read(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """Table and outcome as arrays of the same length."""
+        return validate_data(self, X, y, order="C", ensure_min_samples=2, **READ)  # type: ignore[no-any-return]
+
     def _encoded(self, y: NDArray[Any], weights: FloatArray | None) -> NDArray[Any]:
-        """The outcome as `_parts` wants it."""
-        raise NotImplementedError
-
-    def _parts(self, data: Training) -> list[Any]:
-        """Likelihoods over the candidate columns that share the set."""
-        raise NotImplementedError
-
-    def _screened(self, X: Any, y: NDArray[Any], n: int, weights: FloatArray | None) -> IntArray:
-        """The n columns most related to y."""
+        """The outcome as the task wants it."""
         raise NotImplementedError
 
     # --- fit ---------------------------------------------------------------------------------------------------
@@ -113,7 +123,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : (N, M) numbers: array, data frame or scipy.sparse table; no need to scale, constant columns are left out
-        y : (N,) numbers for the regressor, labels for the classifier
+        y : (N,) numbers, labels, counts, or times and events (see the class)
         sample_weight : (N,) frequencies: a row of weight 2 counts as two such rows, one of weight 0 not at all
 
         Returns
@@ -127,24 +137,85 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         """The posterior alone: what `fit` finds before a set is chosen, which may take as long."""
         check_parameters(self)
         self._forget()
-        X, y = validate_data(
-            self, X, y, accept_sparse="csc", dtype=[np.float64, np.float32], order="C", ensure_min_samples=2
-        )
-        X = table(X)
-        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        large = is_out_of_core(X)
+        X, y = (self._open(X), self._outcome(y)) if large else self._read(X, y)
+        N = X.shape[0]
+        if len(y) != N:
+            raise ValueError(f"y must have an entry for each of the {N} rows of X, got {len(y)}.")
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, np.empty((N, 1)), ensure_non_negative=True)
         y = self._encoded(y, weights)
-        candidates = self._choose_candidates(X, y, weights)
-        chosen, covariates = candidates.of(X)
-        training = Training(chosen, covariates, y, weights)
-        return self.selection(candidates, training, self._run(self._target(candidates, training)))
+        if large or (self.screen is not None and self.screen < X.shape[1]):
+            return self._certified(Screen.of(as_large_table(X if large else table(X)), self._task, y, weights))
+        X = table(X)
+        design = Design.of(X, sample_weights(weights, N))
+        candidates = self._candidates(design.varying, design.varying)
+        covariates = X[:, candidates.always] if len(candidates.always) else None
+        training = Training(design.take(candidates.columns), covariates, y, weights)
+        found = self._run(self._target(candidates, training), _generator(self.random_state))
+        return self.selection(candidates, training, found)
 
-    def _run(self, target: Target) -> Sample | Fit:
-        rng, settings = _generator(self.random_state), self._settings()
+    def _open(self, X: Any) -> LargeTable:
+        """A table that is not in memory; what scikit-learn notes of a table is noted."""
+        large = as_large_table(X)
+        self.n_features_in_ = large.shape[1]
+        if large.names is not None:
+            self.feature_names_in_ = np.asarray(large.names, dtype=object)
+        return large
+
+    def _outcome(self, y: Any) -> NDArray[Any]:
+        """The outcome of a table that is not in memory, as an array."""
+        return np.asarray(column_or_1d(y))
+
+    def _certified(self, screen: Screen) -> Selection:
+        """The posterior on the strongest columns, and on those that turn out to matter beside them."""
+        varying, rng = screen.moments.scale > 0, _generator(self.random_state)
+        tilt, kept = self._tilt(len(varying)), self._screened(screen)
+        passes, joined, starts, quick = 1, 0, None, self.solver == "chain"
+        candidates = self._candidates(varying, kept)
+        while True:
+            training = screen.training(candidates)
+            left_out = int(varying.sum()) - len(candidates.columns) - int(varying[candidates.always].sum())
+            target = self._target(candidates, training, left_out if self.solver == "chain" else 0)
+            found = self._run(target, rng, starts, quick)
+            outside = screen.outside(candidates, training, found, tilt)
+            passes += 1
+            more = outside.score > JOINS
+            if found.interrupted or passes > ROUNDS or not (quick or more.any()):
+                break
+            quick = quick and bool(more.any())  # a rough idea of the sets finds most columns that matter
+            before, kept, joined = candidates, kept | more, joined + int(more.sum())
+            candidates = self._candidates(varying, kept)
+            starts = in_new_places(found.sets, before, candidates, CHAINS)
+        largest, expected = float(outside.score.max(initial=0.0)), float(outside.probability.sum())
+        certificate = Certificate(left_out, passes, joined, largest, expected)
+        return replace(self.selection(candidates, training, found), certificate=certificate)
+
+    def _screened(self, screen: Screen) -> NDArray[np.bool_]:
+        """The columns (M,) to begin with."""
+        always = self._always(len(screen.strengths))
+        strengths = screen.strengths.copy()
+        strengths[always] = -1.0
+        kept = np.zeros(len(strengths), dtype=bool)
+        asked: list[Any] = [n for n in (self.expected_size, self.n_features_to_select) if is_number(n)]
+        first = max(START if self.screen is None else int(self.screen), *(int(ROOM * n) for n in asked), 1)
+        kept[strongest(strengths, min(first, len(strengths)))] = True
+        return kept & (strengths >= 0)
+
+    def _run(
+        self, target: Target, rng: np.random.Generator, starts: list[IntArray] | None = None, quick: bool = False
+    ) -> Sample | Fit:
+        settings = self._settings()
+        if quick and isinstance(settings, ChainSettings):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                return sample(target, rng, replace(settings, max_laps=min(QUICK, settings.max_laps)), starts=starts)
         most = settings.max_laps if isinstance(settings, ChainSettings) else settings.iterations
         with ExitStack() as stack:
             callback = stack.enter_context(ProgressLine(most=most)) if self.verbose else None
             if isinstance(settings, ChainSettings):
-                return sample(target, rng, settings, callback=callback)
+                return sample(target, rng, settings, starts=starts, callback=callback)
             return fit(target, rng, settings, callback=callback)
 
     def selection(
@@ -159,6 +230,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             chosen=chosen,
             names=self._names,
             classes=getattr(self, "classes_", None),
+            task=self._task.name,
             size=number_to_select(self.n_features_to_select, candidates.n_units),
             average=self.average,
         )
@@ -176,20 +248,18 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         """Names of the columns, if they have any."""
         return getattr(self, "feature_names_in_", None)
 
-    def _choose_candidates(self, X: Any, y: NDArray[Any], weights: FloatArray | None) -> Candidates:
-        M = X.shape[1]
+    def _always(self, n_columns: int) -> IntArray:
         given = () if self.always_include is None else self.always_include
-        always = find_positions(given, self._names, M, "always_include")
+        return find_positions(given, self._names, n_columns, "always_include")
+
+    def _candidates(self, varying: NDArray[np.bool_], kept: NDArray[np.bool_]) -> Candidates:
+        """What there is to choose from, of the columns (M,) that are kept."""
+        M = len(varying)
+        always = self._always(M)
         groups = group_of_columns(by_column(self.groups, self._names, M, "groups"))
-        varying = Design.of(X, sample_weights(weights, X.shape[0])).varying
-        open_ = varying.copy()
+        open_ = kept.copy()
         open_[always] = False
-        kept, columns = open_.copy(), np.flatnonzero(open_)
-        if self.screen is not None and self.screen < len(columns):
-            strongest = self._screened(X if open_.all() else X[:, columns], y, int(self.screen), weights)
-            kept[:] = False
-            kept[columns[strongest]] = True
-        found = choose_candidates(M, always, groups, kept, varying)
+        found = choose_candidates(M, always, groups, open_, varying)
         self._warn_of_constants(np.setdiff1d(np.flatnonzero(~varying), always))
         return found
 
@@ -205,15 +275,15 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     def likelihood(self, candidates: Candidates, training: Training) -> Any:
         """The likelihood of these rows over the features to choose from."""
-        parts = self._parts(training)
+        options = {"covariates": training.covariates, "sample_weight": training.weights}
+        if self.slab_precision != "auto":
+            options["slab_precision"] = float(self.slab_precision)
+        parts: list[Any] = self._task.likelihoods(training.design, training.y, **options)
         if candidates.is_grouped:
             parts = [Grouped(part, candidates.unit) for part in parts]
         return parts[0] if len(parts) == 1 else SumLikelihood(parts, n_jobs=self.n_jobs)
 
-    def _slab_precision(self, default: float) -> float:
-        return default if self.slab_precision == "auto" else float(self.slab_precision)
-
-    def _target(self, candidates: Candidates, training: Training) -> Target:
+    def _target(self, candidates: Candidates, training: Training, others: int = 0) -> Target:
         U = candidates.n_units
         size = number_to_select(self.n_features_to_select, U)
         phi = self._phi(candidates, training, size) if "dpp" in (self.prior, self.posterior) else None
@@ -221,22 +291,36 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         if most == 0:
             raise ValueError("All rows of similarity are zero, so no feature can be in a set: give others.")
         size = number_to_select(self.n_features_to_select, U, most)
-        return Target(
+        tilt = self._tilt(candidates.n_columns)
+        tilt = None if tilt is None else candidates.gather(tilt)
+        prior = self._prior(candidates, phi, most if self.prior == "dpp" else U, tilt)
+        target = Target(
             self.likelihood(candidates, training),
-            self._prior(candidates, phi, most if self.prior == "dpp" else U),
+            prior,
             family=self.posterior,  # type: ignore[arg-type]
             phi=phi,
             size=size if self.fixed_size else None,
+            others=others,
+            tilt=tilt,
         )
+        if not others or self.fixed_size:
+            return target
+        # so many are expected among all columns, those that are left out included
+        shift = PriorSizes.of(target).shift(prior_size(self.expected_size, most, FIRST_SIZE))
+        return target.with_prior(prior.shifted(shift))
 
     def _phi(self, candidates: Candidates, training: Training, size: int | None) -> NDArray[Any]:
         rank = max(RANK, 2 * (size or 0), int(2 * (self.expected_size or 0)))
-        return similarity_features(self.similarity, training.X, candidates, self._names, training.weights, rank)
+        design, weights = training.design, training.row_weights
+        return similarity_features(self.similarity, design, weights, candidates, self._names, rank)
 
-    def _prior(self, candidates: Candidates, phi: NDArray[Any] | None, most: int) -> SetDistribution:
-        given = by_column(self.prior_log_odds, self._names, candidates.n_columns, "prior_log_odds")
-        log_odds = log_odds_of_columns(given)
-        tilt = None if log_odds is None else candidates.gather(log_odds)
+    def _tilt(self, n_columns: int) -> FloatArray | None:
+        """Prior log-odds of all columns (M,), if any were given."""
+        return log_odds_of_columns(by_column(self.prior_log_odds, self._names, n_columns, "prior_log_odds"))
+
+    def _prior(
+        self, candidates: Candidates, phi: NDArray[Any] | None, most: int, tilt: FloatArray | None
+    ) -> SetDistribution:
         size = prior_size(self.expected_size, most, FIRST_SIZE)
         if phi is not None and self.prior == "dpp":
             return dpp_prior(phi, expected_size=size, log_odds=tilt)
@@ -339,9 +423,23 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def _laws(self, X: Any) -> list[PredictiveMixture]:
         """Predictive laws of new rows, averaged over sets, one for each part."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse=("csc", "csr"), dtype=[np.float64, np.float32])
-        chosen, covariates = self.selection_.candidates.of(X)
-        return [average_predictions(o.components, chosen, covariates) for o in self.selection_.outcomes]
+        candidates = self.selection_.candidates
+        chosen, covariates = (
+            self._of_large(X) if is_out_of_core(X) else candidates.of(validate_data(self, X, reset=False, **READ))
+        )
+        rows = new_rows(chosen, covariates, len(candidates.columns), len(candidates.always))
+        return [average_predictions(o.components, rows) for o in self.selection_.outcomes]
+
+    def _of_large(self, X: Any) -> tuple[Any, Any]:
+        """Candidates and always included columns of a table that is not in memory, missing entries at the mean."""
+        large, found = as_large_table(X), self.selection_
+        if large.shape[1] != self.n_features_in_:
+            raise ValueError(f"X must have {self.n_features_in_} columns, as when fitted, got {large.shape[1]}.")
+        chosen = filled(large.columns(found.candidates.columns), found.training.design.centre)
+        always = found.candidates.always
+        if not len(always):
+            return chosen, None
+        return chosen, filled(large.columns(always), np.asarray(found.training.covariates).mean(axis=0))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

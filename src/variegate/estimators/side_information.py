@@ -8,6 +8,8 @@ from scipy import sparse
 
 from .. import similarity
 from ..candidates import Candidates
+from ..design import Design
+from ..similarity.columns import factor_of_correlations
 from ..similarity.factorise import item_names
 from ..types import FloatArray
 
@@ -16,10 +18,10 @@ RANK = 300  # of the correlations: the eigendecomposition of every θ costs its 
 
 def similarity_features(
     given: Any,
-    X: Any,
+    design: Design,
+    weights: FloatArray,
     candidates: Candidates,
     names: NDArray[Any] | None,
-    weights: FloatArray | None,
     rank: int = RANK,
 ) -> NDArray[Any]:
     """Similarity features of the units (U, d).
@@ -31,9 +33,9 @@ def similarity_features(
     if isinstance(given, str):
         if given != "columns":
             raise ValueError(f'similarity must be "columns", an array (M, d) or a function of X; got {given!r}.')
-        phi: Any = similarity.from_columns(X, rank=min(rank, m), tol=1e-9, sample_weight=weights)
+        phi: Any = factor_of_correlations(design, weights, min(rank, m), tol=1e-9)
     elif callable(given):
-        phi = _matrix(given(X))
+        phi = _matrix(given(design.X))
         if len(phi) != m:
             raise ValueError(
                 f"similarity(X) must return a row for each of the {m} columns that it is given, got {len(phi)} rows."

@@ -1,4 +1,4 @@
-"""The best set under the target itself: exchange moves ranked by flip gains."""
+"""The best set under the target: additions, removals and exchanges ranked by flip gains."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from .target import Target
 
 IMPROVEMENT = 1e-8
 NOTHING = np.empty(0, dtype=np.int64)
-CHECKED = 3  # moves of a round that are evaluated before one is made, the most promising ones
+CHECKED = 3  # number of the most promising moves that are evaluated in each round
 
 
 def polish(
@@ -21,9 +21,9 @@ def polish(
 ) -> IntArray:
     """Apply the best addition, removal or exchange until none raises log p(y, S).
 
-    Features in `settled` stay as they are. For each member j the gains given S∖j rank all replacements of j: a round
-    costs O(M|S|²) where the likelihood knows exchanges, else one flip-gain evaluation for each member. Where gains are
-    approximate, `thorough` evaluates every candidate before it gives up.
+    Features in `settled` stay in or out. For each member j the gains given S∖j rank all replacements of j: a round
+    costs O(M|S|²) if the likelihood has exchange gains, else one flip-gain evaluation per member. If gains are
+    approximate, `thorough` evaluates every possible move before stopping.
     """
     value = target.log_joint(S)
     for _ in range(max_moves):
@@ -37,13 +37,13 @@ def polish(
 def _best_checked_move(
     target: Target, S: IntArray, value: float, keep_size: bool, settled: IntArray, thorough: bool
 ) -> tuple[IntArray, float] | None:
-    candidates = ([] if keep_size else _flips(target, S, value, settled)) + best_exchanges(target, S, settled)
-    candidates.sort(key=lambda move: -move[0])
-    promising = [T for expected, T in candidates[:CHECKED] if expected > value]
+    moves = ([] if keep_size else _flips(target, S, value, settled)) + best_exchanges(target, S, settled)
+    moves.sort(key=lambda move: -move[0])
+    promising = [T for expected, T in moves[:CHECKED] if expected > value]
     better = _best_of(target, promising, value)
-    if better is None and thorough:  # gains may underrate a move: none is given up unseen
+    if better is None and thorough:  # approximate gains may underrate a move
         seen = {T.tobytes() for T in promising}
-        better = _best_of(target, [T for _, T in candidates if T.tobytes() not in seen], value)
+        better = _best_of(target, [T for _, T in moves if T.tobytes() not in seen], value)
     return better
 
 
@@ -54,7 +54,7 @@ def _best_of(target: Target, sets: list[IntArray], value: float) -> tuple[IntArr
 
 
 def _flips(target: Target, S: IntArray, value: float, settled: IntArray) -> list[tuple[float, IntArray]]:
-    """The best few additions and removals with the value that the gains promise."""
+    """The best few additions and removals, with the value predicted by the gains."""
     gains = target.log_odds(target.evaluate([S]))[0]
     gains[S] *= -1
     gains[settled] = -np.inf
@@ -62,7 +62,7 @@ def _flips(target: Target, S: IntArray, value: float, settled: IntArray) -> list
 
 
 def best_exchanges(target: Target, S: IntArray, settled: IntArray = NOTHING) -> list[tuple[float, IntArray]]:
-    """For each member its best replacement, with the value that the gains promise."""
+    """The best replacement of each member, with the value predicted by the gains."""
     if np.isin(S, settled).all():
         return []
     values = target.exchanges(S)
@@ -78,7 +78,7 @@ def best_exchanges(target: Target, S: IntArray, settled: IntArray = NOTHING) -> 
 def grow(
     target: Target, size: int | None = None, start: IntArray | None = None, excluded: IntArray = NOTHING
 ) -> IntArray:
-    """Add the feature with the largest gain, none `excluded`, until `size` are in, or while the gain is positive."""
+    """Add the feature with the largest gain, except `excluded`, until there are `size` or while gains are positive."""
     S = np.empty(0, dtype=np.int64) if start is None else start
     limit = target.n_features if size is None else size
     while len(S) < limit:
@@ -92,9 +92,9 @@ def grow(
 
 
 def resize(target: Target, S: IntArray, size: int, settled: IntArray = NOTHING) -> IntArray:
-    """S with features added, or removed, one by one by their flip gains, until it has `size`; none of `settled` moves.
+    """Add or remove features one by one, by their flip gains, until S has `size`; those in `settled` stay in or out.
 
-    It may stay smaller, where nothing that is left fits in.
+    S stays smaller if no further feature can be added.
     """
     while len(S) != size:
         gains = target.log_odds(target.evaluate([S]))[0]

@@ -1,4 +1,4 @@
-"""What a solver says while it works, and when it did not finish."""
+"""Progress reports of solvers, and the warning if they do not converge."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -7,16 +7,16 @@ from ..types import FloatArray
 
 
 class ConvergenceWarning(UserWarning):
-    """The fit stopped before it settled.
+    """The fit stopped before it converged.
 
     >>> import warnings
-    >>> warnings.filterwarnings("ignore", category=ConvergenceWarning)  # if rough probabilities will do
+    >>> warnings.filterwarnings("ignore", category=ConvergenceWarning)  # if rough probabilities are enough
     >>> warnings.resetwarnings()
     """
 
 
 class Progress(NamedTuple):
-    """What a callback hears after every iteration.
+    """The argument of a callback.
 
     >>> Progress("fixed point", 3, -120.5, 4.2).stage
     'fixed point'
@@ -26,8 +26,8 @@ class Progress(NamedTuple):
     iteration: int
     elbo: float
     expected_size: float
-    theta: FloatArray | None = None  # (M,) where it stands; stage B and Algorithm 1 say it
-    error: float | None = None  # largest Monte Carlo error of a probability so far; the chain says it
+    theta: FloatArray | None = None  # (M,) current θ of variational solvers
+    error: float | None = None  # largest Monte Carlo error of a probability so far, of the chain
 
 
 Callback = Callable[[Progress], None]

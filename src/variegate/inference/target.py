@@ -1,4 +1,4 @@
-"""The target log p(y, γ), its flip gains, and the family it is approximated in."""
+"""The target log p(y, γ), its flip gains, and the family that approximates it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -10,26 +10,26 @@ import numpy.typing as npt
 
 from ..dpp import IndependentSets, LowRankDPP, SetDistribution, of_size
 from ..dpp.volume import Volume, VolumeGains
-from ..likelihoods import ExchangeLikelihood, FlipLikelihood, GainsLikelihood, Likelihood
-from ..likelihoods.protocol import roughly
+from ..likelihoods import ExchangeLikelihood, FlipLikelihood, GainsLikelihood, Likelihood, QuadraticLikelihood
+from ..likelihoods.protocol import gains_are_exact, roughly
 from ..sets import as_index_set, as_size
 from ..types import FloatArray, IntArray
 
 Family = Literal["dpp", "bernoulli"]
 
-# Mean field gives two copies of a feature a positive joint probability, a DPP prior gives them none, and the
-# divergence would be infinite. There, and only there, ΦΦᵀ gets this share of its diagonal added to its diagonal.
+# Mean field gives two copies of a feature a positive joint probability, a DPP prior gives them zero, so the divergence
+# would be infinite. For this pair only, this fraction of its diagonal is added to ΦΦᵀ.
 NUGGET = 1e-6
-FEW_ENOUGH_TO_MEET_AGAIN = 16  # 2^16 sets
+FEW_FEATURES = 16  # 2^16 sets
 LARGEST_WITH_NUGGET = 2048
 CACHE_BYTES = 1 << 22
-EVIDENCES = 1 << 13  # remembered beside the evaluations: a number for each set
+EVIDENCES = 1 << 13  # number of evidences cached besides the evaluations
 
 
 class Evaluation(NamedTuple):
-    """One set with what every single flip would change.
+    """The evidence and volume of one set, and their flip gains.
 
-    gains_m = log p(y|S∪m) − log p(y|S∖m); volume_gains_m the same of log ν (zeros where no DPP is involved).
+    gains_m = log p(y|S∪m) − log p(y|S∖m); volume_gains_m the same for log ν (zeros if no DPP is involved).
     """
 
     log_evidence: float
@@ -52,8 +52,8 @@ class Batch(NamedTuple):
 class Target:
     """log p(y|S) + log p(S), and the family q_θ(S) ∝ e^{θ(S)} ν(S)^{[family is dpp]} that approximates it.
 
-    Both the prior and the family may hold the volume ν(S) = det([ΦΦᵀ]_S) of one Φ. `size` restricts both to
-    sets of exactly that many features.
+    The volume ν(S) = det([ΦΦᵀ]_S) may be part of the prior, of the family, or of both, with the same Φ. `size`
+    restricts both to sets of exactly that many features.
 
     >>> from variegate.likelihoods import Gaussian
     >>> from variegate.priors import bernoulli_prior
@@ -70,6 +70,8 @@ class Target:
     family: Family = "dpp"
     phi: npt.NDArray[np.floating] | None = None
     size: int | None = None
+    others: int = 0  # features that are left out, each as probable a priori as these without their `tilt`
+    tilt: FloatArray | None = None  # (M,) what the prior knows of single features, a part of its θ
     _volume: Volume | None = field(default=None, repr=False)
     _cache: dict[bytes, Evaluation] = field(default_factory=dict, repr=False)
     _evidence: dict[bytes, float] = field(default_factory=dict, repr=False)
@@ -78,28 +80,28 @@ class Target:
         phi = self.prior.phi if isinstance(self.prior, LowRankDPP) else self.phi
         if self.family == "dpp" and phi is None:
             raise ValueError(
-                "A DPP posterior needs similarity features phi, and neither they nor a DPP prior were given."
+                "phi must be given for a DPP posterior, unless the prior is a DPP, got None; pass similarity features."
             )
         if not isinstance(self.likelihood, Likelihood):
             raise ValueError(
-                f"The likelihood must have `log_evidence` and `n_features`, got {type(self.likelihood).__name__}. "
-                "A function of a set becomes one as CustomLikelihood(function, n_features)."
+                f"likelihood must have `log_evidence` and `n_features`, got {type(self.likelihood).__name__}. "
+                "Wrap a function of a set as CustomLikelihood(function, n_features)."
             )
         if self.likelihood.n_features != self.prior.n_items:
             raise ValueError(
-                f"The likelihood has {self.likelihood.n_features} features, the prior {self.prior.n_items}; "
-                "they must describe the same columns."
+                "likelihood and prior must have the same features, got "
+                f"{self.likelihood.n_features} and {self.prior.n_items} of them."
             )
         if self.family not in ("dpp", "bernoulli"):
-            raise ValueError(f'The family must be "dpp" or "bernoulli", got {self.family!r}.')
+            raise ValueError(f'family must be "dpp" or "bernoulli", got {self.family!r}.')
         if self.size is not None:
             as_size(self.size, self.n_features, "the number of features")
             if self.size == 0:
-                raise ValueError("The size must be at least 1, got 0: the empty set needs no fit.")
+                raise ValueError("size must be at least 1, got 0: the empty set needs no fit.")
         if phi is not None and np.shape(phi)[:1] != (self.n_features,):
             raise ValueError(f"phi must have {self.n_features} rows, one per feature, got shape {np.shape(phi)}.")
         if phi is not None and self._volume is None:
-            phi = LowRankDPP(phi, self.prior.theta).phi  # which knows what a phi must be
+            phi = LowRankDPP(phi, self.prior.theta).phi  # checked
         object.__setattr__(self, "phi", phi)
         if self._volume is None and phi is not None:
             nugget = NUGGET if self.family == "bernoulli" else 0.0
@@ -109,19 +111,19 @@ class Target:
     def _check_rank(self) -> None:
         if self.size is None:
             return
-        # a family without ν has a nugget in its prior, so that only zero rows make a set impossible
+        # if the family has no ν, the prior has a nugget, and only zero rows make a set impossible
         rank = min(self.distribution(np.zeros(self.n_features)).rank, int((~self.impossible).sum()))
         if self.prior_has_volume and self.n_features > LARGEST_WITH_NUGGET:
             rank = min(rank, self.prior.rank)
         if self.size > rank:
             raise ValueError(
-                f"The size must be at most {rank}, the rank of phi, got {self.size}: larger sets have probability "
-                "zero. Ask for fewer features or give a phi of higher rank."
+                f"size must be at most {rank}, the rank of phi, got {self.size}: larger sets have probability zero. "
+                "Ask for fewer features or give a phi of higher rank."
             )
 
     @property
     def volume(self) -> Volume:
-        """ν, where a DPP is involved."""
+        """ν, if the prior or the family is a DPP."""
         if self._volume is None:
             raise ValueError("Neither prior nor family is a DPP: there is no volume.")
         return self._volume
@@ -138,8 +140,18 @@ class Target:
 
     @property
     def slab_precision(self) -> float | None:
-        """That of the likelihood, if it has one."""
+        """Slab precision of the likelihood, if it has one."""
         return self.likelihood.slab_precision if isinstance(self.likelihood, FlipLikelihood) else None
+
+    @property
+    def prior_shift(self) -> float:
+        """The constant in the prior's log-odds, without what is known of single features."""
+        return float(self.prior.theta[0] - (0.0 if self.tilt is None else self.tilt[0]))
+
+    @property
+    def nuisance(self) -> float:
+        """The likelihood's further parameter; NaN if it has none."""
+        return self.likelihood.nuisance if isinstance(self.likelihood, QuadraticLikelihood) else np.nan
 
     @property
     def family_has_volume(self) -> bool:
@@ -148,20 +160,20 @@ class Target:
 
     @cached_property
     def impossible(self) -> npt.NDArray[np.bool_]:
-        """Features (M,) that q must rule out: the prior never lets them in, their rows of phi being zero."""
+        """Features (M,) that q must exclude: their rows of phi are zero, so their prior probability is zero."""
         if self.family_has_volume or not self.prior_has_volume:
             return np.zeros(self.n_features, dtype=bool)
         return np.asarray(self.volume.log_norms == -np.inf)
 
     @property
     def has_gains(self) -> bool:
-        """Whether the likelihood knows all M flips at once."""
+        """Whether the likelihood has flip gains."""
         return isinstance(self.likelihood, GainsLikelihood)
 
     @property
     def exact_gains(self) -> bool:
         """Whether flip gains equal differences of log evidence; EP's are first-order."""
-        return bool(getattr(self.likelihood, "exact_gains", True))
+        return gains_are_exact(self.likelihood)
 
     @property
     def evaluations_are_expensive(self) -> bool:
@@ -170,8 +182,8 @@ class Target:
 
     @property
     def sets_recur(self) -> bool:
-        """Whether there are so few sets that most draws are of sets whose evaluation is remembered."""
-        return self.n_features <= FEW_ENOUGH_TO_MEET_AGAIN
+        """Whether there are so few sets that most draws are in the cache."""
+        return self.n_features <= FEW_FEATURES
 
     def distribution(self, theta: FloatArray) -> SetDistribution:
         """q_θ."""
@@ -180,7 +192,7 @@ class Target:
         )
 
     def log_normalizer(self, q: SetDistribution) -> float:
-        """Log Σ_S e^{θ(S)} ν(S) over the sets in question."""
+        """log Σ_S e^{θ(S)} ν(S) over all sets, or all sets of the fixed size."""
         return of_size(q, self.size).log_normalizer
 
     def draw(self, q: SetDistribution, n: int, rng: np.random.Generator) -> list[IntArray]:
@@ -189,7 +201,7 @@ class Target:
 
     @cached_property
     def prior_log_normalizer(self) -> float:
-        """Log Σ_S e^{a(S)} ν(S) of the prior."""
+        """log Σ_S e^{a(S)} ν(S) of the prior."""
         if not isinstance(self.prior, LowRankDPP) or self.volume.nugget == 0.0:
             return self.log_normalizer(self.prior)
         # log det(I + D(ΦΦᵀ + εN)D) = log det(I + εD²N) + log det(I + D'ΦΦᵀD'), D'² = D²/(1 + εD²N)
@@ -201,9 +213,9 @@ class Target:
 
     @property
     def _prior_with_nugget(self) -> SetDistribution:
-        """The prior with its nugget as a direction for each feature: an array (M, M), up to LARGEST_WITH_NUGGET.
+        """The prior with its nugget as one more column of Φ per feature, an array (M, M), up to LARGEST_WITH_NUGGET.
 
-        Of more features sets are small beside the rank, and the nugget changes their sum by less than its share.
+        With more features, sets are small compared with the rank, and the nugget changes the sum by less than ε.
         """
         if not isinstance(self.prior, LowRankDPP) or self.n_features > LARGEST_WITH_NUGGET:
             return self.prior
@@ -211,45 +223,49 @@ class Target:
         return LowRankDPP(np.hstack([self.prior.phi, own]), self.prior.theta)
 
     def log_ratios(self, q: SetDistribution, sets: Sequence[IntArray]) -> FloatArray:
-        """Log p(y, S) − log q(S) of each set (n,): their mean over draws from q is the ELBO."""
+        """log p(y, S) − log q(S) of each set (n,): the mean over draws from q is the ELBO."""
         h = np.array([self.log_weight(S) - q.theta[S].sum() for S in sets])
         return np.asarray(h + self.log_normalizer(q) - self.prior_log_normalizer)
 
     def with_prior(self, prior: SetDistribution) -> Self:
-        """The same data under another prior; evaluations stay valid unless it brings another phi."""
+        """The same data under another prior; the cache is kept unless phi changes."""
         if isinstance(prior, LowRankDPP) and not (self.phi is not None and np.may_share_memory(prior.phi, self.phi)):
             return replace(self, prior=prior, phi=None, _volume=None, _cache={})
         return replace(self, prior=prior)
 
     def with_slab_precision(self, c: float) -> Self:
-        """The same under another slab; the evaluations start anew."""
+        """The same with another slab precision and an empty cache."""
         if not isinstance(self.likelihood, FlipLikelihood):
-            raise ValueError(f"{type(self.likelihood).__name__} has no slab precision to change.")
+            raise ValueError(f"likelihood must have a slab precision, got {type(self.likelihood).__name__}.")
         return self.with_likelihood(self.likelihood.with_slab_precision(c))
 
+    def with_nuisance(self, value: float) -> Self:
+        """The same with another value of the likelihood's further parameter; the evaluations start anew."""
+        return self.with_likelihood(cast(QuadraticLikelihood, self.likelihood).with_nuisance(value))
+
     def roughly(self, rough: bool) -> Self:
-        """The same as a fit needs it, or as users do; the evaluations start anew where that makes a difference."""
+        """The same with a rougher, faster likelihood for a fit, or with the accurate one."""
         likelihood = roughly(self.likelihood, rough)
         return self if likelihood is self.likelihood else self.with_likelihood(likelihood)
 
     def with_likelihood(self, likelihood: Likelihood) -> Self:
-        """The same prior and family for another likelihood; what is known of sets starts anew."""
+        """The same prior and family with another likelihood and an empty cache."""
         return replace(self, likelihood=likelihood, _cache={}, _evidence={})
 
     def log_joint(self, S: npt.ArrayLike) -> float:
-        """Log p(y|S) + log p(S)."""
+        """log p(y|S) + log p(S)."""
         S = as_index_set(S, self.n_features)
         value = self._known_evidence(S) + float(self.prior.theta[S].sum()) - self.prior_log_normalizer
         return value + self.volume.log_volume(S) if self.prior_has_volume else value
 
     def log_weight(self, S: IntArray) -> float:
-        """Log p(y, S) without the prior's normalizer, over the family's volume: linear in γ where q is exact."""
+        """log p(y, S), without the prior's normaliser, minus log ν(S) if ν is part of q: linear in γ if q is exact."""
         value = self._known_evidence(S) + float(self.prior.theta[S].sum())
         tilt = float(self.prior_has_volume) - float(self.family_has_volume)
         return value + tilt * self.volume.log_volume(S) if tilt else value
 
     def log_evidence(self, S: npt.ArrayLike) -> float:
-        """Log p(y|S), looked up where it is known."""
+        """log p(y|S), from the cache if it is there."""
         return self._known_evidence(as_index_set(S, self.n_features))
 
     def _known_evidence(self, S: IntArray) -> float:
@@ -276,15 +292,15 @@ class Target:
         return Batch(membership(sets, self.n_features), *(np.array(part) for part in zip(*here, strict=True)))
 
     def exchanges(self, S: IntArray, *, quick: bool = True) -> FloatArray:
-        """Log p(y, S∖j ∪ m) for each member j and every m outside S (|S|, M), as the gains say.
+        """log p(y, S∖j ∪ m) for each member j and every m outside S (|S|, M), according to the gains.
 
-        One factor of S does for all where the likelihood knows how, else the flip gains of every S∖j. Where gains are
-        approximate the factor is the rougher of the two: `quick` allows it all the same.
+        Uses one factor of S if the likelihood has exchange gains, else the flip gains of every S∖j. If gains are
+        approximate, exchange gains are the rougher of the two, and used only if `quick`.
         """
         known = isinstance(self.likelihood, ExchangeLikelihood) and (quick or self.exact_gains)
         if not known or not self._independent(S):
             rests = [np.delete(S, j) for j in range(len(S))]
-            gains = self.log_odds(self.evaluate(rests))  # first: it knows the evidence of the rests too
+            gains = self.log_odds(self.evaluate(rests))  # first, since it caches the evidence of the rests
             return np.asarray(gains + np.array([[self.log_joint(rest)] for rest in rests]))
         theta = self.prior.theta
         found = (
@@ -301,7 +317,7 @@ class Target:
         if not sets:
             return []
         if not isinstance(self.likelihood, GainsLikelihood):
-            raise ValueError(f"{type(self.likelihood).__name__} has no flip_gains, which this solver needs.")
+            raise ValueError(f"likelihood must have flip_gains for this solver, got {type(self.likelihood).__name__}.")
         values, gains = self.likelihood.flip_gains_many(sets)
         if self._volume is None:
             nothing = np.zeros(self.n_features)
@@ -312,7 +328,7 @@ class Target:
 
     def _volume_gains(self, S: IntArray) -> VolumeGains:
         if not self.prior_has_volume and self.volume.log_volume(S) == -np.inf:
-            # the target knows nothing of ν, so its own searches may come upon copies; q never does
+            # without ν in the target, its local search may try copies; q never draws them
             return VolumeGains(-np.inf, np.full(self.n_features, -np.inf))
         return self.volume.flip_gains(S)
 

@@ -2,9 +2,11 @@
 
 from ..types import FloatArray, IntArray
 from .combined import SumLikelihood
+from .counts import NegativeBinomial, Poisson
 from .custom import CustomLikelihood
 from .gaussian import Gaussian
 from .grouped import Grouped
+from .laplace import Laplace
 from .logistic import Logistic
 from .protocol import (
     AugmentedLikelihood,
@@ -20,11 +22,15 @@ from .protocol import (
     QuadraticForm,
     QuadraticLikelihood,
 )
+from .survival import Cox
+from .terms import Derivatives, Terms
 
 __all__ = [
     "AugmentedLikelihood",
     "Coefficients",
+    "Cox",
     "CustomLikelihood",
+    "Derivatives",
     "ExchangeLikelihood",
     "ExpandedLikelihood",
     "FlipGains",
@@ -34,11 +40,15 @@ __all__ = [
     "Gaussian",
     "Grouped",
     "IntArray",
+    "Laplace",
     "Likelihood",
     "Logistic",
+    "NegativeBinomial",
+    "Poisson",
     "Predictive",
     "PredictiveLikelihood",
     "QuadraticForm",
     "QuadraticLikelihood",
     "SumLikelihood",
+    "Terms",
 ]

@@ -1,11 +1,12 @@
 """Input checks, once, at the boundary: what was expected, what came, what to do."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ..design import Design
 from ..types import FloatArray
 
 LARGEST_WEIGHT = 1e9
@@ -30,6 +31,28 @@ def table(X: Any, name: str = "X", n_columns: int | None = None) -> Any:
     if n_columns is not None:  # new rows: those of a fit are measured by their variance
         _holdable(X.data if sparse.issparse(X) else X, name)
     return X
+
+
+def measured(X: Any, sample_weight: Any) -> tuple[Design, FloatArray]:
+    """A table, measured under the row weights, and these (N,). A `Design` has been checked and measured before."""
+    table_ = X.X if isinstance(X, Design) else table(X)
+    weights = sample_weights(sample_weight, table_.shape[0])
+    return (X if isinstance(X, Design) else Design.of(table_, weights)), weights
+
+
+class NewRows(NamedTuple):
+    """Rows to predict, checked."""
+
+    X: Any  # (n, M)
+    covariates: FloatArray  # (n, p)
+
+
+def new_rows(X: Any, covariates: Any, n_columns: int, n_covariates: int) -> NewRows:
+    """Check the rows to predict, unless that has been done."""
+    if isinstance(X, NewRows):
+        return X
+    X = table(X, "X_new", n_columns)
+    return NewRows(X, covariate_table(covariates, X.shape[0], n_covariates))
 
 
 def _holdable(values: NDArray[Any], name: str) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from ..types import FloatArray, IntArray
+from .probe import Probe
 from .protocol import (
     AugmentedLikelihood,
     ExpandedLikelihood,
@@ -14,6 +15,8 @@ from .protocol import (
     FlipLikelihood,
     Predictor,
     QuadraticForm,
+    QuadraticLikelihood,
+    gains_are_exact,
     roughly,
 )
 
@@ -69,13 +72,19 @@ class SumLikelihood:
     @property
     def exact_gains(self) -> bool:
         """Whether the gains of all parts equal differences of log evidence."""
-        return all(getattr(part, "exact_gains", True) for part in self.parts)
+        return all(gains_are_exact(part) for part in self.parts)
+
+    nuisance = np.nan
+
+    def with_nuisance(self, value: float) -> Self:
+        """Return itself: parts keep theirs."""
+        return self
 
     def with_slab_precision(self, c: float) -> Self:
         """Return the same parts, each with slab precision c."""
         return type(self)([part.with_slab_precision(c) for part in self.parts], n_jobs=self.n_jobs)
 
-    def roughly(self, rough: bool = True) -> Self:
+    def roughly(self, rough: bool) -> Self:
         """Return the same parts, each as a fit needs it, or not."""
         return type(self)([roughly(part, rough) for part in self.parts], n_jobs=self.n_jobs)
 
@@ -107,7 +116,7 @@ class SumLikelihood:
     @property
     def n_outcomes(self) -> int:
         """Forms of all parts; 0 where one has none."""
-        numbers = [int(getattr(part, "n_outcomes", 0)) for part in self.parts]
+        numbers = [part.n_outcomes if isinstance(part, QuadraticLikelihood) else 0 for part in self.parts]
         return sum(numbers) if all(numbers) else 0
 
     @property
@@ -141,6 +150,10 @@ class SumLikelihood:
     def quadratic_forms(self, features: IntArray, Z: FloatArray, auxiliary: Any) -> list[QuadraticForm]:
         """The forms of all parts."""
         return [form for part, a in self._given(auxiliary) for form in part.quadratic_forms(features, Z, a)]
+
+    def probes(self, U: IntArray, sets: Sequence[IntArray]) -> list[Probe]:
+        """The probes of all parts."""
+        return [probe for part in self._conditional for probe in part.probes(U, sets)]
 
     def gram_rows(self, S: IntArray, auxiliary: Any) -> list[tuple[FloatArray, QuadraticForm]]:
         """The rows of all parts."""

@@ -47,8 +47,6 @@ class Solution(NamedTuple):
     sites: FloatArray  # (2, N) precision τ and shift ν of each copy
     factor: Factor
     log_evidence: float
-    n_sweeps: int
-    converged: bool
 
 
 def cold_sites(power: FloatArray) -> FloatArray:
@@ -81,7 +79,7 @@ def solve(problem: Problem, start: FloatArray, tolerance: float = TOLERANCE) -> 
     value = 0.5 * (log_prior - factor.log_det + factor.explained) + float(problem.copies @ out[2])
     if rows <= SMALL_SAMPLE:
         value += correction(V, problem.copies, skewnesses(marginals, sites, problem.power, problem.probit))
-    return Solution(sites, factor, value, sweep, gap < GOOD_ENOUGH)
+    return Solution(sites, factor, value)
 
 
 def _marginals(problem: Problem, sites: FloatArray) -> tuple[Factor, FloatArray, FloatArray]:

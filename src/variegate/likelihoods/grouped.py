@@ -7,7 +7,17 @@ from typing import Any, Self
 import numpy as np
 
 from ..types import FloatArray, IntArray
-from .protocol import Coefficients, FlipGains, Predictive, Predictor, QuadraticForm, roughly
+from .probe import Probe
+from .protocol import (
+    Coefficients,
+    FlipGains,
+    Predictive,
+    Predictor,
+    QuadraticForm,
+    QuadraticLikelihood,
+    gains_are_exact,
+    roughly,
+)
 
 
 class Grouped:
@@ -51,17 +61,12 @@ class Grouped:
     @property
     def exact_gains(self) -> bool:
         """Whether gains equal differences of log evidence."""
-        return bool(getattr(self.likelihood, "exact_gains", True))
+        return gains_are_exact(self.likelihood)
 
     @property
     def slab_precision(self) -> float:
         """Prior precision of a coefficient of a standardised column."""
         return float(self.likelihood.slab_precision)
-
-    @property
-    def link(self) -> str | None:
-        """Link of a classification."""
-        return getattr(self.likelihood, "link", None)
 
     def with_slab_precision(self, c: float) -> Self:
         """Return the same units with another slab precision."""
@@ -69,7 +74,18 @@ class Grouped:
         twin.likelihood = self.likelihood.with_slab_precision(c)
         return twin
 
-    def roughly(self, rough: bool = True) -> Self:
+    @property
+    def nuisance(self) -> float:
+        """That of the columns' likelihood."""
+        return float(self.likelihood.nuisance)
+
+    def with_nuisance(self, value: float) -> Self:
+        """Return the same units with another value of it."""
+        twin = copy.copy(self)
+        twin.likelihood = self.likelihood.with_nuisance(value)
+        return twin
+
+    def roughly(self, rough: bool) -> Self:
         """Return the same units, their likelihood as a fit needs it, or not."""
         twin = copy.copy(self)
         twin.likelihood = roughly(self.likelihood, rough)
@@ -109,7 +125,7 @@ class Grouped:
     @property
     def n_outcomes(self) -> int:
         """Forms of the columns' likelihood; 0 where it has none."""
-        return int(getattr(self.likelihood, "n_outcomes", 0))
+        return self.likelihood.n_outcomes if isinstance(self.likelihood, QuadraticLikelihood) else 0
 
     @property
     def widths(self) -> IntArray:
@@ -154,6 +170,11 @@ class Grouped:
 
     def _in_order(self, features: IntArray) -> IntArray:
         return np.concatenate([self._units[g] for g in features]) if len(features) else np.empty(0, dtype=np.int64)
+
+    def probes(self, U: IntArray, sets: Sequence[IntArray]) -> list[Probe]:
+        """Those of the columns' likelihood: U and the sets are columns, not units."""
+        found: list[Probe] = self.likelihood.probes(U, sets)
+        return found
 
     def coefficients(self, S: IntArray) -> Coefficients:
         """Posterior of the coefficients of `columns(S)`."""

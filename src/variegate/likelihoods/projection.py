@@ -1,7 +1,6 @@
 """Regression data with the intercept and the covariates projected out, without a second copy of X."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import linalg
@@ -28,6 +27,7 @@ class Projected:
     loadings: FloatArray  # (p−1, M) QᵀWX̃
     y_loadings: FloatArray  # (p−1,) QᵀWy
     y_mean: float
+    residual: FloatArray  # (N,) ỹ
     information: FloatArray  # (M,) X̃ᵀWỹ
     diagonal: FloatArray  # (M,) of X̃ᵀWX̃
     total: float  # ỹᵀWỹ
@@ -35,9 +35,9 @@ class Projected:
     log_det_fixed: float
 
     @classmethod
-    def of(cls, X: Any, y: FloatArray, C: FloatArray, weights: FloatArray) -> "Projected":
-        """Project y and measure the columns."""
-        design, covariates = Design.of(X, weights), covariate_design(C, weights)
+    def of(cls, design: Design, y: FloatArray, C: FloatArray, weights: FloatArray) -> "Projected":
+        """Project y and the columns."""
+        covariates = covariate_design(C, weights)
         Q, to_basis, log_det = _basis(covariates, weights)
         n = float(weights.sum())
         if n < 1 + Q.shape[1]:
@@ -52,6 +52,7 @@ class Projected:
         loadings = design.cross((weights[:, None] * Q).T)
         return cls(
             design, weights, covariates, to_basis, Q, loadings, y_loadings, y_mean,
+            residual=residual,
             information=design.cross((weights * residual)[None, :])[0],
             diagonal=np.maximum(n * design.varying - np.square(loadings).sum(axis=0), 0.0),
             total=total,

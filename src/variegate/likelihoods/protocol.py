@@ -49,6 +49,8 @@ class Predictive(NamedTuple):
     dof: float
     latent_mean: FloatArray  # (n,)
     latent_scale: FloatArray  # (n,)
+    link: str | None = None  # "logit" or "probit" of classes, "log" of counts, "hazard" of survival
+    dispersion: float = 0.0  # of counts: their variance is μ + dispersion · μ²
 
 
 class FlipGains(NamedTuple):
@@ -185,6 +187,15 @@ class QuadraticLikelihood(FlipLikelihood, Protocol):
         """Variance of the noise, in units of the slab's: what a share of explained variance refers to."""
         ...
 
+    @property
+    def nuisance(self) -> float:
+        """A further parameter that is averaged over, such as the dispersion of counts; NaN where there is none."""
+        ...
+
+    def with_nuisance(self, value: float) -> Self:
+        """Return the same data and caches with another value of it."""
+        ...
+
     def columns_of(self, features: IntArray) -> FloatArray:
         """Z: the standardised columns of some features (C, N), one feature after another."""
         ...
@@ -195,6 +206,10 @@ class QuadraticLikelihood(FlipLikelihood, Protocol):
 
     def gram_rows(self, S: IntArray, auxiliary: Any) -> list[tuple[FloatArray, QuadraticForm]]:
         """For each outcome the columns of S against those of all features, and a form over all of them."""
+        ...
+
+    def probes(self, U: IntArray, sets: Sequence[IntArray]) -> list[Any]:
+        """For each outcome a `Probe`: what tells the evidence of further columns given sets of columns in U."""
         ...
 
 
@@ -267,9 +282,40 @@ class PredictiveLikelihood(Likelihood, Protocol):
         ...
 
 
-def roughly(likelihood: Any, rough: bool) -> Any:
-    """The likelihood as a fit needs it, no more precise than the noise of the draws asks for, or as users need it.
+@runtime_checkable
+class ApproximateGains(GainsLikelihood, Protocol):
+    """A likelihood that says whether its gains are exact; those of others are taken to be.
 
-    One that knows no difference, without a method of this name, is returned as it is.
+    >>> from variegate.likelihoods import Gaussian
+    >>> isinstance(Gaussian(np.eye(3), np.arange(3.0)), ApproximateGains)
+    False
     """
-    return likelihood.roughly(rough) if hasattr(likelihood, "roughly") else likelihood
+
+    @property
+    def exact_gains(self) -> bool:
+        """Whether gains equal differences of log evidence."""
+        ...
+
+
+def gains_are_exact(likelihood: Any) -> bool:
+    """Whether flip gains equal differences of log evidence."""
+    return likelihood.exact_gains if isinstance(likelihood, ApproximateGains) else True
+
+
+@runtime_checkable
+class RoughLikelihood(Likelihood, Protocol):
+    """A likelihood that can be evaluated less precisely, and faster.
+
+    >>> from variegate.likelihoods import CustomLikelihood
+    >>> isinstance(CustomLikelihood(lambda S: 0.0, n_features=3), RoughLikelihood)
+    False
+    """
+
+    def roughly(self, rough: bool) -> Self:
+        """The same, as precise as a variational fit needs it, or as users do."""
+        ...
+
+
+def roughly(likelihood: Any, rough: bool) -> Any:
+    """The likelihood as precise as a variational fit needs it, or as users do; itself if it has one precision only."""
+    return likelihood.roughly(rough) if isinstance(likelihood, RoughLikelihood) else likelihood

@@ -1,6 +1,7 @@
-"""How sets are judged: diversity, stability, accuracy, and whether a difference means anything."""
+"""How sets are judged: diversity, stability, accuracy, and the significance of differences."""
 
-from .accuracy import auc, log_loss, mse, r2
+from .accuracy import auc, deviance_explained, log_loss, mse, r2
+from .concordance import concordance
 from .diversity import Redundancy, communities_hit, log_det, mean_pairwise_distance, redundancy
 from .significance import holm, rank_sum, signed_rank
 from .stability import mean_jaccard, stability, stability_interval
@@ -9,6 +10,8 @@ __all__ = [
     "Redundancy",
     "auc",
     "communities_hit",
+    "concordance",
+    "deviance_explained",
     "holm",
     "log_det",
     "log_loss",

@@ -2,11 +2,14 @@
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import xlogy
 from sklearn import metrics
 from sklearn.metrics import mean_squared_error as mse
 from sklearn.metrics import r2_score as r2
 
-__all__ = ["auc", "log_loss", "mse", "r2"]
+from ..types import FloatArray
+
+__all__ = ["auc", "deviance_explained", "log_loss", "mse", "r2"]
 
 
 def auc(y: npt.ArrayLike, scores: npt.ArrayLike) -> float:
@@ -36,5 +39,22 @@ def log_loss(y: npt.ArrayLike, probabilities: npt.ArrayLike) -> float:
 
 
 def _codes(scores: npt.NDArray[np.floating]) -> npt.NDArray[np.int64] | None:
-    """The classes, named because a small test part may lack one of them."""
+    """All classes; a small test set may not contain every one."""
     return np.arange(scores.shape[1]) if scores.ndim == 2 else None
+
+
+def deviance_explained(y: npt.ArrayLike, mean: npt.ArrayLike, exposure: npt.ArrayLike | None = None) -> float:
+    """1 − D(y, mean) / D(y, a constant rate), D the Poisson deviance: 0 is guessing, 1 is perfect.
+
+    >>> deviance_explained([1.0, 4.0], [1.0, 4.0])
+    1.0
+    """
+    counts, expected = np.asarray(y, dtype=np.float64), np.asarray(mean, dtype=np.float64)
+    size = np.ones_like(counts) if exposure is None else np.asarray(exposure, dtype=np.float64)
+    constant = size * counts.sum() / size.sum()
+    worst = _deviance(counts, constant)
+    return float(1.0 - _deviance(counts, expected) / worst) if worst > 0 else np.nan
+
+
+def _deviance(y: FloatArray, mean: FloatArray) -> float:
+    return 2.0 * float((xlogy(y, np.where(y > 0, y, 1.0) / mean) - (y - mean)).sum())

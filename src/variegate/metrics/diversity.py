@@ -12,7 +12,7 @@ from ..sets import as_index_set
 
 
 class Redundancy(NamedTuple):
-    """Correlations within a set, sign ignored.
+    """Absolute correlations within a set.
 
     >>> Redundancy(0.9, 0.4).largest
     0.9
@@ -23,7 +23,7 @@ class Redundancy(NamedTuple):
 
 
 def log_det(phi: Any, S: npt.ArrayLike) -> float:
-    """Log det([ΦΦᵀ]_S): 0 for unit rows at right angles, −inf for linearly dependent ones.
+    """log det([ΦΦᵀ]_S): 0 for orthogonal unit rows, −inf for linearly dependent ones.
 
     `phi` (M, d) similarity features, or a kernel with `diagonal()` and `block(rows, cols)`, such as
     `similarity.network_kernel`; S positions or a mask.  Paper: section 5, figures 2 and 3
@@ -45,7 +45,7 @@ def _log_det_block(kernel: Any, S: npt.NDArray[np.int64]) -> float:
 
 
 def mean_pairwise_distance(points: npt.ArrayLike, S: npt.ArrayLike) -> float:
-    """Mean Euclidean distance between the places of the features in S; nan for fewer than two.
+    """Mean Euclidean distance between the features in S; nan for fewer than two.
 
     `points` (M, p) coordinates of all features.  Paper: figure 3
 
@@ -58,7 +58,7 @@ def mean_pairwise_distance(points: npt.ArrayLike, S: npt.ArrayLike) -> float:
 
 
 def communities_hit(labels: npt.ArrayLike, S: npt.ArrayLike) -> int:
-    """Number of different labels in S; None and NaN are no community.
+    """Number of different labels in S; None and NaN do not count.
 
     >>> communities_hit(["a", "a", "b", None], [0, 1, 3])
     1
@@ -70,7 +70,7 @@ def communities_hit(labels: npt.ArrayLike, S: npt.ArrayLike) -> int:
 def redundancy(X: npt.ArrayLike, S: npt.ArrayLike) -> Redundancy:
     """Largest and mean |r| over the pairs of columns in S; nan for fewer than two.
 
-    A constant column correlates with nothing.
+    The correlation of a constant column is taken as 0.
 
     >>> round(redundancy([[1.0, 2.0, 1.0], [2.0, 4.0, -1.0], [3.0, 6.0, 1.0]], [0, 1, 2]).largest, 6)
     1.0
@@ -80,7 +80,7 @@ def redundancy(X: npt.ArrayLike, S: npt.ArrayLike) -> Redundancy:
     if columns.shape[1] < 2:
         return Redundancy(np.nan, np.nan)
     centred = columns - columns.mean(axis=0)
-    centred[:, np.ptp(columns, axis=0) == 0] = 0.0  # the mean of equal numbers may miss them by a rounding error
+    centred[:, np.ptp(columns, axis=0) == 0] = 0.0  # the mean of equal numbers may differ from them by rounding
     norms = np.linalg.norm(centred, axis=0)
     units = centred / np.where(norms > 0, norms, 1.0)
     r = np.clip(np.abs(units.T @ units)[np.triu_indices(columns.shape[1], k=1)], 0.0, 1.0)

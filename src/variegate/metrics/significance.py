@@ -1,4 +1,4 @@
-"""Whether one method is better than another, or was only luckier."""
+"""Whether a difference between methods could be chance."""
 
 from typing import Literal
 
@@ -10,9 +10,9 @@ Alternative = Literal["two-sided", "less", "greater"]
 
 
 def rank_sum(a: npt.ArrayLike, b: npt.ArrayLike, alternative: Alternative = "two-sided") -> float:
-    """P-value of Wilcoxon's rank-sum test that a and b follow one law (the paper's test, figures 2 and 3).
+    """p-value of Wilcoxon's rank-sum test that a and b have the same distribution.  Paper: figures 2 and 3.
 
-    Exact for up to 8 values without ties, otherwise normal with the correction for ties.
+    Exact if one sample has at most 8 values and there are no ties, otherwise normal with a correction for ties.
 
     >>> rank_sum([1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]) < 0.05
     True
@@ -21,9 +21,9 @@ def rank_sum(a: npt.ArrayLike, b: npt.ArrayLike, alternative: Alternative = "two
 
 
 def signed_rank(a: npt.ArrayLike, b: npt.ArrayLike, alternative: Alternative = "two-sided") -> float:
-    """P-value of Wilcoxon's signed-rank test on pairs, such as two methods on the same splits.
+    """p-value of Wilcoxon's signed-rank test on pairs, such as two methods on the same splits.
 
-    Pairs without a difference are left out; if none has one, the answer is 1.
+    Pairs without a difference are left out; if none is left, the result is 1.
 
     >>> signed_rank([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [1.1, 2.2, 3.3, 4.4, 5.5, 6.6]) < 0.05
     True
@@ -34,7 +34,7 @@ def signed_rank(a: npt.ArrayLike, b: npt.ArrayLike, alternative: Alternative = "
 
 
 def holm(p_values: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """P-values corrected for their number by Holm's method: comparing with 0.05 keeps the family's error at 0.05.
+    """p-values corrected for multiple tests by Holm's method, which controls the family-wise error rate.
 
         p̃_(i) = max_{j ≤ i} min(1, (m − j + 1) p_(j)),  p_(1) ≤ … ≤ p_(m)
 

@@ -1,4 +1,4 @@
-"""How much a selection changes when the samples do."""
+"""How much a selection changes with the samples."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -7,17 +7,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from ..posterior import jaccard_distance
-from ..sets import as_index_set
+from ..sets import as_index_set, jaccard_distance
 from ..types import FloatArray
 
 
 def stability(sets: Sequence[npt.ArrayLike], n_features: int) -> float:
-    """Agreement of n selections out of M features, corrected for chance: 1 if all are the same, about 0 if random.
+    """Agreement of n selections from M features, corrected for chance: 1 if all are equal, about 0 if random.
 
         1 − [ (1/M) Σ_f n/(n−1) p_f (1 − p_f) ] / [ k̄/M (1 − k̄/M) ]
 
-    with p_f the frequency of feature f and k̄ the mean size; nan where every set is empty, or every set is full.
+    with p_f the frequency of feature f and k̄ the mean size; nan if every set is empty, or every set is full.
     Reference: Nogueira, Sechidis & Brown (2018), "On the stability of feature selection algorithms", JMLR 18(174).
 
     >>> stability([[0, 1], [0, 1], [0, 1]], 5)
@@ -32,7 +31,7 @@ def stability(sets: Sequence[npt.ArrayLike], n_features: int) -> float:
 
 
 def stability_interval(sets: Sequence[npt.ArrayLike], n_features: int, level: float = 0.95) -> tuple[float, float]:
-    """Confidence interval of `stability`, from its asymptotic normal law (theorem 7 of the same paper).
+    """Confidence interval of `stability`, from its asymptotic normal distribution (theorem 7 of the same paper).
 
     >>> low, high = stability_interval([[0, 1], [0, 2], [0, 1]], n_features=5)
     >>> low < stability([[0, 1], [0, 2], [0, 1]], 5) < high
@@ -40,7 +39,7 @@ def stability_interval(sets: Sequence[npt.ArrayLike], n_features: int, level: fl
     """
     Z = _members(sets, n_features)
     value = stability(sets, n_features)
-    share, p = Z.mean(axis=1), Z.mean(axis=0)  # share of the features in each set, of the sets with each feature
+    share, p = Z.mean(axis=1), Z.mean(axis=0)  # fraction of features in each set, and of sets with each feature
     mean = p.mean()
     if np.isnan(value):
         return np.nan, np.nan
@@ -62,7 +61,7 @@ def mean_jaccard(sets: Sequence[npt.ArrayLike]) -> float:
 
 
 def _members(sets: Sequence[npt.ArrayLike], n_features: int) -> FloatArray:
-    """One row of zeros and ones for each set (n, M)."""
+    """One row of zeros and ones per set (n, M)."""
     _check_several(sets)
     Z = np.zeros((len(sets), n_features))
     for row, S in zip(Z, sets, strict=True):
@@ -72,4 +71,4 @@ def _members(sets: Sequence[npt.ArrayLike], n_features: int) -> FloatArray:
 
 def _check_several(sets: Sequence[npt.ArrayLike]) -> None:
     if len(sets) < 2:
-        raise ValueError(f"Stability compares selections with each other: give at least two sets, got {len(sets)}.")
+        raise ValueError(f"sets must hold at least two sets to compare, got {len(sets)}.")

@@ -40,7 +40,7 @@ def write_report(
     model : fitted DiverseRegressor or DiverseClassifier, also one that `load` read
     about : what is known of the run; every key may be missing
         command (text or list of words), settings (dict), data (dict: path, rows, columns, hash, outcome, task, notes),
-        versions (dict), seed, seconds, warnings (list of text).
+        versions (dict), seed, seconds, warnings (list of text, or of {kind, text}).
     comparison : table of `compare`, with columns repeat, method, metric, value
     found : `findings(model)`, where they are known already
 

@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..design import Design
 from ..groups import Group
+from ..likelihoods.checks import table
 from ..selection import Selection
 from ..types import FloatArray
 from .content import Metric, Row
@@ -28,21 +30,13 @@ class Interval(NamedTuple):
 def column_spreads(found: Selection) -> dict[str, float]:
     """Standard deviations of the columns that the model has seen, by name; none for names that several share."""
     data, candidates, names = found.training, found.candidates, found.column_names
-    spreads: dict[str, float] = {}
-    for columns, table in ((candidates.columns, data.X), (candidates.always, data.covariates)):
-        if table is not None and len(columns):
-            spreads |= zip(names[columns].tolist(), deviations(table).tolist(), strict=True)
+    spreads = dict(zip(names[candidates.columns].tolist(), data.design.scale.tolist(), strict=True))
+    if data.covariates is not None:
+        scale = Design.of(table(data.covariates), data.row_weights).scale
+        spreads |= zip(names[candidates.always].tolist(), scale.tolist(), strict=True)
     unique, counts = np.unique(names.astype(str), return_counts=True)
     several = set(unique[counts > 1].tolist())
     return {str(name): spread for name, spread in spreads.items() if str(name) not in several}
-
-
-def deviations(table: Any) -> FloatArray:
-    """Standard deviations of the columns (m,) of an array or a sparse table."""
-    if hasattr(table, "multiply"):
-        mean, square = (np.asarray(t.mean(axis=0)).ravel() for t in (table, table.multiply(table)))
-        return np.asarray(np.sqrt(np.maximum(square - mean**2, 0.0)))
-    return np.asarray(np.std(table, axis=0), dtype=np.float64)
 
 
 def intervals(rows: Sequence[Row], spreads: dict[str, float]) -> list[Interval | None]:

@@ -73,7 +73,7 @@ def unit_similarity(found: Selection) -> FloatArray:
     phi = found.posterior.target.phi
     if phi is None:
         data = found.training
-        phi = similarity_features("columns", data.X, found.candidates, None, data.weights)
+        phi = similarity_features("columns", data.design, data.row_weights, found.candidates, None)
     rows = np.asarray(phi, dtype=np.float64)
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(np.divide(rows, norms, where=norms > 0, out=np.zeros_like(rows)))
@@ -171,6 +171,11 @@ class Metric(NamedTuple):
 
 MEANINGS = {
     "AUC": ("Telling the classes apart (AUC)", "0.5 is guessing, 1 is perfect."),
+    "concordance": (
+        "Telling who has the event earlier (concordance)",
+        "0.5 is guessing, 1 is perfect.",
+    ),
+    "D2": ("Predicting the count (D²)", "The share of the deviance that is explained: 0 is nothing, 1 is all."),
     "R2": ("Predicting the outcome (R²)", "The share of the variation that is explained: 0 is nothing, 1 is all."),
     "log det": (
         "Diversity of the set (log det)",

@@ -5,9 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from ..design import Design
 from ..inference.chain.form import Form
 from ..selection import Selection
 from ..types import FloatArray, IntArray
@@ -41,10 +39,7 @@ def relatives_of(found: Selection) -> IntArray:
     columns = np.flatnonzero(np.isin(candidates.unit, likely))
     if not len(columns):
         return np.empty(0, dtype=np.int64)
-    X = found.training.X
-    X = sparse.csc_array(X) if sparse.issparse(X) else np.asarray(X)
-    weights = np.ones(X.shape[0]) if found.training.weights is None else found.training.weights
-    design = Design.of(X, weights)
+    design, weights = found.training.design, found.training.row_weights
     alike = np.abs(design.cross(np.ascontiguousarray((design.columns(columns) * weights[:, None]).T)))
     nearest = np.argsort(-alike, axis=1, kind="stable")[:, :RELATIVES]
     return np.asarray(candidates.unit[nearest.T.ravel()], dtype=np.int64)

@@ -20,6 +20,7 @@ from ..inference.chain.sample import can_sample
 from ..likelihoods import QuadraticLikelihood
 from ..selection import Selection
 from ..tables import Findings
+from ..tasks import task_named
 from ..types import FloatArray
 from . import charts, content, names, trust
 from .embedded import embedded_form, kept_candidates, relatives_of
@@ -153,7 +154,8 @@ def _selection(selection: Selection, found: Findings) -> dict[str, Any]:
     others = [row for row in rows if row.role == "runner-up" and (row.group is None or row.group.chosen is None)]
     crossed = next((row.feature for row in others if row.group and row.group.probability > least), None)
     within = 2 * float(posterior.inclusion_errors().max())  # NaN: not known
-    what = "the outcome" if classes is None else f"the log-odds of “{names.shortened(classes[1])}”"
+    label = "" if classes is None else names.shortened(classes[1])
+    what = task_named(selection.task).effect.format(label=label)
     return {
         "selection": [part for part in parts if part[1]],
         "chosen_rows": [row for row in rows if row.role == "chosen"],
@@ -260,7 +262,7 @@ def _run(selection: Selection, about: Mapping[str, Any]) -> dict[str, Any]:
 def _facts(selection: Selection, data: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
     counts, candidates = selection.class_counts, selection.candidates
     yield "Outcome", data.get("outcome")
-    yield "Question", "which class a row belongs to" if counts else "a number for each row"
+    yield "Question", task_named(selection.task).question
     yield "Rows", f"{len(selection.training.y):,}"
     yield "Columns", f"{candidates.n_columns:,}"
     if candidates.is_grouped:

@@ -11,7 +11,7 @@ from ..types import IntArray
 
 RARE = 0.2  # share of a class below which classes are unbalanced
 FEW = 10  # rows of a class
-OWN_WORDS = ("The best set is empty", "The fit had not settled", "After ")  # said by the page itself
+OWN_WORDS = {"ConvergenceWarning", "EmptySelectionWarning"}  # kinds of warnings that the page words itself
 WORDS = {"good": "fine", "fair": "fair", "poor": "take care"}
 
 
@@ -54,9 +54,10 @@ def warnings_of(selection: Selection, found: list[Verdict], further: Sequence[st
 
 
 def further_lines(about: Mapping[str, Any], found: Diagnostics) -> list[str]:
-    """Warnings of the run that the page does not give in words of its own."""
-    lines = [str(line) for line in about.get("warnings") or []]
-    return [line for line in dict.fromkeys(lines) if line not in found.messages() and not line.startswith(OWN_WORDS)]
+    """Warnings of the run that the page does not give in words of its own: text, or {kind, text}."""
+    given = [line if isinstance(line, Mapping) else {"text": line} for line in about.get("warnings") or []]
+    lines = [str(line.get("text")) for line in given if line.get("kind") not in OWN_WORDS]
+    return [line for line in dict.fromkeys(lines) if line not in found.messages()]
 
 
 def _known(found: Diagnostics) -> Verdict:

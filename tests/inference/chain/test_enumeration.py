@@ -29,8 +29,8 @@ def test_every_number_is_that_of_the_textbook(prior, size, averaged, conditions)
     assert np.allclose(found.visits, exact.hyperparameters, atol=1e-12)
     assert found.steps == len(exact.sets)
     assert (found.averages.error == 0).all()
-    assert np.abs(shares(found.sets, 9) - exact.inclusion).max() < 2e-3  # 4,000 sets stand for all
-    assert np.abs(shares(found.sets[::20], 9) - exact.inclusion).max() < 0.03  # and so do 200 of them
+    assert np.abs(shares([d.S for d in found.draws], 9) - exact.inclusion).max() < 2e-3  # 4,000 sets stand for all
+    assert np.abs(shares([d.S for d in found.draws[::20]], 9) - exact.inclusion).max() < 0.03  # and so do 200 of them
 
 
 def test_groups_and_sums():

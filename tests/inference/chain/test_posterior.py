@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from scipy.special import logsumexp
 
 from chain_problems import Enumerated, Pace, close, make_target, model_of, walk
 from inference_problems import correlated_data, similarity_of_columns
+from oracle import all_sets
 from variegate.inference import ChainSettings, ConvergenceWarning, Target, sample
-from variegate.likelihoods import CustomLikelihood, Gaussian, Grouped, Logistic, SumLikelihood
+from variegate.likelihoods import CustomLikelihood, Gaussian, Grouped, Logistic, NegativeBinomial, SumLikelihood
 from variegate.likelihoods.augmentation import draw
 from variegate.priors import bernoulli_prior, dpp_prior
 
@@ -27,6 +29,43 @@ def test_inclusion_probabilities_are_those_of_enumeration(task, prior, size, r):
     found = sample(target, 1, ChainSettings(tol=0.006, average_size=False, average_slab=False))
     assert found.converged
     assert close(found, Enumerated(model_of(target)))
+
+
+@pytest.mark.parametrize("size", [None, 3])
+@pytest.mark.parametrize("task", ["cox", "poisson", "negative binomial"])
+def test_survival_and_counts_are_those_of_enumeration(task, size):
+    target = make_target("dpp", task=task, size=size, M=10)
+    found = sample(target, 1, ChainSettings(tol=0.012, max_laps=400, average_size=False, average_slab=False))
+    assert found.converged
+    assert close(found, Enumerated(model_of(target)))
+
+
+@pytest.mark.parametrize("task", ["cox", "negative binomial"])
+def test_averaged_hyperparameters_of_survival_and_counts(task):
+    target = make_target("bernoulli", task=task, M=6, N=40)
+    exact = Enumerated(model_of(target, average_size=True, average_slab=True))
+    with pytest.warns(ConvergenceWarning):
+        found = sample(target, 1, ChainSettings(tol=1e-9, max_laps=150))
+    assert np.abs(found.inclusion - exact.inclusion).max() < 0.03
+    assert np.abs(found.hyperparameters.probability - exact.hyperparameters).max() < 0.03
+
+
+def test_dispersions_follow_their_posterior():
+    """p(α | y) ∝ Σ_S p(S) p(y | S, α), evenly in log α."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(50, 3))
+    mean = np.exp(1 + 0.6 * X[:, 0])
+    likelihood = NegativeBinomial(X, rng.negative_binomial(2.5, 2.5 / (2.5 + mean)))
+    target = Target(likelihood, bernoulli_prior(3, expected_size=1), "bernoulli")
+    grid = likelihood._grid
+    sets = [np.array(S, dtype=np.int64) for S in all_sets(3)]
+    joint = [[target.with_nuisance(a).log_joint(S) for S in sets] for a in grid]
+    expected = np.exp(logsumexp(joint, axis=1) - logsumexp(joint))
+    with pytest.warns(ConvergenceWarning):
+        found = sample(target, 1, ChainSettings(tol=1e-9, max_laps=150, **NOT))
+    counts = np.bincount(np.argmin(np.abs(found.nuisances[:, None] - grid), axis=1), minlength=len(grid))
+    assert np.abs(np.cumsum(counts / counts.sum()) - np.cumsum(expected)).max() < 0.05
+    assert np.exp(np.log(found.nuisances).mean()) == pytest.approx(found.target.nuisance)
 
 
 @pytest.mark.parametrize("size", [None, 4])

@@ -1,4 +1,4 @@
-"""The kept triangular system against the textbook."""
+"""The updated triangular system against the textbook."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Algorithm 1: what it converges to, as printed and with the base measure subtracted."""
+"""Algorithm 1: what it converges to, as printed and with the volume subtracted."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def run(target, seed=0, **kwargs):
 
 
 def test_as_printed_it_minimises_the_divergence_from_p_times_nu():
-    """Regressing log p(y|γ)p(γ) with a Bernoulli prior on γ under a DPP is the DPP prior of the same α in disguise."""
+    """Regressing log p(y|γ)p(γ) with a Bernoulli prior on γ under a DPP is the same as a DPP prior of the same α."""
     strict = make_target("bernoulli", "dpp", r=0.9, seed=0, M=10)
     printed = make_target("dpp", "dpp", r=0.9, seed=0, M=10)
     printed = printed.with_prior(LowRankDPP(printed.phi, strict.prior.theta))  # the same α
@@ -28,13 +28,13 @@ def test_as_printed_it_minimises_the_divergence_from_p_times_nu():
 
 
 def test_closed_form_covariance():
-    """It converges to the same point; on collinear columns far more slowly, so an easy problem serves here."""
+    """It converges to the same point; on collinear columns far more slowly, so the problem here is easy."""
     target = make_target("dpp", "dpp", r=0.3, seed=0, M=6, expected_size=2.0)
     exact = Exact(target)
     assert exact.divergence(run(target, n_iter=4000, covariance="closed"))[0] - exact.smallest_divergence() < 0.005
 
 
-def test_with_the_base_measure_subtracted_it_minimises_the_divergence_from_p():
+def test_with_the_volume_subtracted_it_minimises_the_divergence_from_p():
     target = make_target("bernoulli", "dpp", r=0.9, seed=0, M=10)
     exact = Exact(target)
     theta = run(target, n_iter=6000)
@@ -65,7 +65,7 @@ def test_second_moment(family):
 
 class TestThroughFit:
     def test_both_covariances_are_within_reach(self):
-        """An easy problem, that both solve: the same optimum, a trace of ELBO estimates around it."""
+        """An easy problem that both solve: the same optimum, a trace of ELBO estimates around it."""
         target = make_target("dpp", "dpp", r=0.3, seed=0, M=6, expected_size=2.0)
         exact = Exact(target)
         for covariance in ("empirical", "closed"):
@@ -120,5 +120,5 @@ class TestThroughFit:
         np.testing.assert_allclose(found.q.theta, np.mean([p.theta for p in heard[4:9]], axis=0))
 
     def test_a_closed_form_for_a_fixed_size_is_refused(self):
-        with pytest.raises(ValueError, match='use "empirical" or no fixed size'):
+        with pytest.raises(ValueError, match='must be "empirical" for a fixed size'):
             fit(make_target(M=6, size=2), np.random.default_rng(0), Settings("fixed_form", covariance="closed"))

@@ -1,4 +1,4 @@
-"""Pareto-smoothed weights against laws whose tails are known."""
+"""Pareto-smoothed weights against distributions with known tails."""
 
 import numpy as np
 import pytest

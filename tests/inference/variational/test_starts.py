@@ -1,4 +1,4 @@
-"""Where the variational solver begins."""
+"""Starts of the variational solver."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What sets say about θ, against the exact gradient, and what their steps promise."""
+"""Gradient and step estimates from sets, against the exact gradient."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""All sets, where there are few: probabilities without a Monte Carlo error."""
+"""The sum over all sets, if there are few: probabilities without Monte Carlo error."""
 
 from itertools import combinations
 from math import comb
@@ -9,18 +9,18 @@ import numpy.typing as npt
 from ...types import FloatArray, IntArray
 from .errors import Averages
 from .evidence import log_evidences
-from .model import Model, Position
+from .model import Draw, Model, Position
 from .run import Chains
 
 MOST = 4096  # sets: all subsets of twelve features
-# sets times slab precisions times (columns of a set)³: 0.2 s for twelve features of one column, 12 s for twelve of ten
+# sets × slab precisions × (columns of a set)³: 0.2 s for twelve features of one column, 12 s for twelve of ten
 WORK = 3e8
-FEATURES = 128  # that may come and go; more than 90 only in sets of one
-KEPT = 4000  # pairs of a set and a slab precision that stand for the posterior, as many as chains keep
+FEATURES = 128  # that can be in or out; above 90, only sets of one feature are few enough
+KEPT = 4000  # pairs of a set and a slab precision that represent the posterior, as many as chains keep
 
 
 def can_enumerate(model: Model) -> bool:
-    """Whether the evidence is a quadratic form as it is, and sets are few."""
+    """Whether the evidence needs no auxiliary variables, and there are few sets."""
     if not model.augments or model.at_start(model.included, np.random.default_rng(0)).auxiliary is not None:
         return False
     n, size = int(model.free.sum()), model.target.size
@@ -33,7 +33,7 @@ def can_enumerate(model: Model) -> bool:
 
 
 def enumerate_sets(model: Model) -> Chains:
-    """The posterior over all sets and hyperparameters, with sets drawn from it. O(J 2^M) evidences."""
+    """The posterior over all sets and hyperparameters, and sets that represent it. O(J 2^M) evidences."""
     M, grid = model.target.n_features, model.grid
     local = model.local(model.included, model.free)
     inside, log_prior = _sets(model, local.features)
@@ -49,11 +49,11 @@ def enumerate_sets(model: Model) -> Chains:
     pairs, visits = pairs / pairs.sum(), visits / visits.sum()
     inclusion = np.zeros(M)
     inclusion[local.features] = np.minimum(pairs.sum(axis=1) @ inside, 1.0)
+    inclusion[model.included] = 1.0
     rows, slabs = _systematic(pairs)
     return Chains(
         averages=Averages(inclusion, np.zeros(M), np.ones(M)),
-        sets=[local.features[inside[i]] for i in rows],
-        at=np.column_stack([np.zeros_like(slabs), slabs]),
+        draws=[Draw(local.features[inside[i]], (0, int(j))) for i, j in zip(rows, slabs, strict=True)],
         visits=visits,
         laps=1,
         steps=len(inside),
@@ -79,9 +79,9 @@ def _sets(model: Model, features: IntArray) -> tuple[npt.NDArray[np.bool_], Floa
 
 
 def _systematic(pairs: FloatArray) -> tuple[IntArray, IntArray]:
-    """Positions of pairs, each as often as its probability says, give or take one.
+    """KEPT positions of pairs, each in proportion to its probability, to within one.
 
-    In the order of the pairs, so that every n-th of them is such a selection, too.
+    They are ordered, so every n-th of them is such a selection, too.
     """
     chosen = np.searchsorted(np.cumsum(pairs), (np.arange(KEPT) + 0.5) / KEPT * pairs.sum() * (1 - 1e-12))
     rows, slabs = np.unravel_index(chosen, pairs.shape)

@@ -6,23 +6,23 @@ import numpy as np
 
 from ...types import FloatArray
 
-MOST = 8  # batches of a chain; when there are twice as many, neighbours are merged
-LEVELS = 3  # batches as they are, of two and of four: the largest variance counts, where chains have a long memory
-# Variance between chains over the one expected from batches, an F(3, ≥ 28) ratio for four chains: where it is larger
-# (one feature in ten thousand by chance) batches are shorter than the chain's memory, and chains are better batches.
+MOST = 8  # batches per chain; when there are twice as many, neighbours are merged
+LEVELS = 3  # single batches, pairs, fours: the largest variance counts, in case chains have a long memory
+# Variance between chains divided by that expected from batches, an F(3, ≥ 28) ratio for four chains. If it is larger
+# (one feature in ten thousand by chance), batches are shorter than the chain's memory, and whole chains are used.
 TELLING = 10.0
 
 
 class Averages(NamedTuple):
-    """Inclusion probabilities and what is known of their errors; arrays (M,)."""
+    """Inclusion probabilities and their errors; arrays (M,)."""
 
     inclusion: FloatArray
     error: FloatArray
-    disagreement: FloatArray  # variance between chains over the one expected: about 1
+    disagreement: FloatArray  # variance between chains divided by that expected from batches: about 1
 
 
 class Batches:
-    """Sums of weighted probabilities and of weights, in batches of laps that grow with the chains."""
+    """Sums of weighted probabilities and of weights, in batches of laps whose length grows."""
 
     def __init__(self, n_chains: int, n_features: int) -> None:
         self.inclusion = np.zeros((n_chains, 2 * MOST, n_features))
@@ -30,7 +30,7 @@ class Batches:
         self.used, self.length, self.laps = 0, 1, 0
 
     def add(self, inclusion: FloatArray, weight: FloatArray) -> None:
-        """Add a lap of every chain, arrays (chains, M)."""
+        """Add one lap of every chain, arrays (chains, M)."""
         if self.laps % self.length == 0:
             if self.used == 2 * MOST:
                 self._merge()
@@ -50,21 +50,21 @@ class Batches:
         chains, _, M = self.inclusion.shape
         inclusion, weight = self.inclusion[:, : self.used], self.weight[:, : self.used]
         total = weight.sum(axis=(0, 1))
-        total[total == 0] = 1.0  # features that never move, and have no inclusion to be divided
+        total[total == 0] = 1.0  # features that never move: inclusion is 0, too
         p = np.minimum(inclusion.sum(axis=(0, 1)) / total, 1.0)
         off = inclusion - p * weight
         short = np.max([_variance(parts.reshape(-1, M)) for parts in _levels(off)], axis=0) / total**2
         if chains == 1:
             return Averages(p, np.sqrt(short), np.ones(M))
         long = _variance(off.sum(axis=1)) / total**2
-        own = off - off.mean(axis=1, keepdims=True)  # from the chain's own average
+        own = off - off.mean(axis=1, keepdims=True)  # relative to the chain's average
         within = np.square(own).sum(axis=(0, 1)) * self.used / max(self.used - 1, 1) / total**2
         disagreement = np.divide(long, within, out=np.ones(M), where=within > 0)
         return Averages(p, np.sqrt(np.where(disagreement > TELLING, long, short)), disagreement)
 
 
 def _levels(parts: FloatArray) -> list[FloatArray]:
-    """Batches (chains, B, M), and the same merged by twos and by fours, while each chain has two of them."""
+    """Batches (chains, B, M), and the same merged into pairs and fours, as long as each chain has two of them."""
     found = [parts]
     while len(found) < LEVELS and found[-1].shape[1] >= 4:
         last = found[-1]

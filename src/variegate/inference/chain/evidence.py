@@ -9,12 +9,12 @@ from .odds import block_gain
 from .problem import Grid, Problem, State, part
 from .system import DIAGONAL, INFORMATION, L, U
 
-WINDOW = 8  # slab precisions that are looked at together: each costs a factor of the members' columns
+WINDOW = 8  # slab precisions per draw; each costs a factorisation of the members' columns
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def log_evidence(p: Problem, s: State, c: float) -> float:
-    """Log evidence of the present set with slab precision c, up to a constant. The factors L are overwritten."""
+    """Log evidence of the current set with slab precision c, up to a constant. The factors L are overwritten."""
     total = 0.0
     for k in range(len(p.noise)):
         system, n = part(p, k), 0
@@ -36,7 +36,7 @@ def log_evidence(p: Problem, s: State, c: float) -> float:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def log_evidences(p: Problem, s: State, inside: npt.NDArray[np.bool_], log_c: FloatArray) -> FloatArray:
-    """Log evidences (n, J) of sets, given as rows of `inside` (n, M), with each slab precision."""
+    """Log evidences (n, J) of sets, given as rows of `inside` (n, M), for each slab precision."""
     found = np.empty((len(inside), len(log_c)))
     for i in range(len(inside)):
         members = np.flatnonzero(inside[i])
@@ -49,7 +49,7 @@ def log_evidences(p: Problem, s: State, inside: npt.NDArray[np.bool_], log_c: Fl
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def draw_slab(p: Problem, s: State, grid: Grid, i: int, j: int, rng: np.random.Generator) -> int:
-    """A new position on the grid of slab precisions, by the conditional probabilities in a random window around j."""
+    """Draw a slab precision, as a position on the grid, given the set, within a random window around j."""
     J = len(grid.log_c)
     start = j - int(WINDOW * rng.random())
     weights = np.empty(WINDOW)
@@ -62,7 +62,7 @@ def draw_slab(p: Problem, s: State, grid: Grid, i: int, j: int, rng: np.random.G
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def draw_size(size: int, grid: Grid, j: int, rng: np.random.Generator) -> int:
-    """A new position on the grid of prior sizes, by the conditional probabilities."""
+    """Draw a prior size, as a position on the grid, given the size of the set."""
     weights = np.empty(len(grid.log_kappa))
     for i in range(len(weights)):
         weights[i] = size * grid.log_kappa[i] - grid.log_normalizer[i] + grid.log_prior[i, j]
@@ -71,7 +71,7 @@ def draw_size(size: int, grid: Grid, j: int, rng: np.random.Generator) -> int:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def pick_log(weights: FloatArray, rng: np.random.Generator) -> int:
-    """A position drawn by log weights, which are overwritten."""
+    """Draw a position with the given log weights, which are overwritten."""
     most, total = -np.inf, 0.0
     for i in range(len(weights)):
         most = max(most, weights[i])

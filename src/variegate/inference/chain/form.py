@@ -1,4 +1,4 @@
-"""The posterior over some features as one quadratic form: small enough to be taken along, as a report does."""
+"""The posterior over some features as one quadratic form, small enough to embed in a report."""
 
 from dataclasses import dataclass, replace
 from typing import Self
@@ -15,42 +15,42 @@ from .problem import Grid, Problem, State
 from .sample import ChainSettings, grid_of
 from .system import DIAGONAL, INFORMATION
 
-DRAWN = 40  # sets at which the auxiliary variables are drawn; their forms are averaged
-INNER = 5  # draws before one counts: the variables of a set know those of the set before
-FLIPS = 60  # steps of a round, about
-# Rounds of a run that calibrates, and such runs. Two classes, N = 200, M = 32, largest difference from the chains:
-# 0.13 uncalibrated, 0.09 after four runs, 0.04 after ten; with a slab precision that is free as well 0.17.
+DRAWN = 40  # sets at which auxiliary variables are drawn; their forms are averaged
+INNER = 5  # draws before one counts, since the variables of a set depend on those of the previous set
+FLIPS = 60  # approximate number of steps per round
+# Rounds per calibration run, and number of runs. Two classes, N = 200, M = 32, largest difference from the chains:
+# 0.13 uncalibrated, 0.09 after four runs, 0.04 after ten; 0.17 if the slab precision is free, too.
 ROUNDS, CALIBRATED = 600, 10
-DAMPED = 0.7  # share of a correction that is made
-CLEAR = 0.002  # probabilities nearer to 0 or 1 are not corrected any further
+DAMPED = 0.7  # fraction of a correction that is applied
+CLEAR = 0.002  # probabilities closer than this to 0 or 1 are not corrected further
 
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """log p(S | y) for sets of n features with C columns, as in `Problem`; the others are out.
+    """log p(S | y) for sets of n features with C columns, as in `Problem`; other features are excluded.
 
-    Exact for a number; else auxiliary variables are replaced by their averages, the slab precision is fixed, and
-    `tilt` makes up for it: without conditions the inclusion probabilities are those of the chains.
+    Exact for regression; otherwise auxiliary variables are replaced by their averages, the slab precision is fixed,
+    and `tilt` compensates: without conditions the inclusion probabilities are near those of the chains.
     """
 
     features: IntArray  # (n,) sorted
-    first: IntArray  # (n + 1,) features' first columns
+    first: IntArray  # (n + 1,) first column of each feature
     gram: FloatArray  # (K, C, C)
     information: FloatArray  # (K, C)
     noise: FloatArray  # (K, 3) shape, rate, floor
-    cosines: FloatArray | None  # (n, n) of Φ, where the prior has ν
+    cosines: FloatArray | None  # (n, n) of Φ, if the prior has ν
     nugget: float
     tilt: FloatArray  # (n,)
     grid: Grid
-    at: tuple[int, int]  # of the grid, nearest to the means
+    at: tuple[int, int]  # position on the grid nearest to the means
     size: int | None
     exact: bool
-    off: float = 0.0  # largest difference of its inclusion probabilities, without conditions, from those of the chains
+    off: float = 0.0  # largest difference from the chains' inclusion probabilities, without conditions
 
     def run(
         self, included: IntArray, excluded: IntArray, start: IntArray, rng: np.random.Generator, rounds: int = ROUNDS
     ) -> FloatArray:
-        """Inclusion probabilities (n,) under conditions, by a chain from a set; positions are those in `features`."""
+        """Inclusion probabilities (n,) under conditions, by a chain from `start`; positions refer to `features`."""
         movable = np.ones(len(self.features), dtype=bool)
         movable[included] = movable[excluded] = False
         problem, state = self._problem(movable), self._state(start)
@@ -65,9 +65,9 @@ class Form:
         return np.asarray(found)
 
     def calibrated(self, wanted: FloatArray, start: IntArray, rng: np.random.Generator) -> Self:
-        """The same with a tilt by which its inclusion probabilities come near the wanted ones (n,), and how near.
+        """Choose the tilt that brings the inclusion probabilities near the wanted ones (n,); `off` is the difference.
 
-        Steps that overshoot are halved: what all features have in common also moves the prior's size.
+        Steps that overshoot are halved: a change common to all features also moves the prior's size.
         """
         best, tilt, step, nothing = replace(self, off=np.inf), self.tilt, DAMPED, np.arange(0)
         for _ in range(CALIBRATED):
@@ -128,9 +128,9 @@ def form_of(
     features: IntArray,
     rng: np.random.Generator,
 ) -> Form:
-    """The posterior over the sorted `features`, some of its sets known. O(C²N) for each of DRAWN draws.
+    """The posterior over the sorted `features`, given some of its sets. O(C²N) for each of DRAWN draws.
 
-    Where the form is not exact it is calibrated to the inclusion probabilities (M,), if they are known.
+    A form that is not exact is calibrated to the inclusion probabilities (M,), if they are given.
     """
     grid = grid_of(target, settings)
     model = Model(target, grid)
@@ -139,7 +139,7 @@ def form_of(
     drawn = [sets[i] for i in np.linspace(0, len(sets) - 1, DRAWN).astype(int)]
     forms = _forms(model, drawn, at[1], features, Z, rng)
     exact = len(forms) == 1 and model.augments
-    if not exact:  # the evidence of another slab precision would need other variables
+    if not exact:  # another slab precision would need other auxiliary variables
         j = at[1]
         grid, at = grid._replace(log_c=grid.log_c[j : j + 1], log_prior=grid.log_prior[:, j : j + 1]), (at[0], 0)
     units = target.volume.units(features) if target.prior_has_volume else None
@@ -170,7 +170,7 @@ def _nearest(values: FloatArray, value: float) -> int:
 def _forms(
     model: Model, sets: list[IntArray], j: int, features: IntArray, Z: FloatArray, rng: np.random.Generator
 ) -> list[list[QuadraticForm]]:
-    """The forms given auxiliary variables of each set; one for all where there are none."""
+    """The forms given auxiliary variables of each set; one form if there are none."""
     if not model.augments:
         return [model.likelihood.quadratic_forms(features, Z, model.expanded(sets, j))]
     position = model.at_start(sets[0], rng)

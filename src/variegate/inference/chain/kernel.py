@@ -1,13 +1,13 @@
-"""The compiled loop: a Markov process in continuous time whose law is the posterior over sets.
+"""The compiled loop: a Markov process in continuous time whose stationary distribution is the posterior over sets.
 
 Free size (Zanella & Roberts 2019, tempered Gibbs sampling): with the odds o_m = p(m in) / p(m out) given the other
-features, p_m = o_m / (1 + o_m), feature m is flipped at the rate (p_m + η) / p(γ_m | the others). Rates are reversible
-for the posterior, so after any length of time the process has the law that it had before, and whatever else leaves the
-posterior as it is may come in between: new auxiliary variables, other hyperparameters, other features in scope.
-Inclusion probabilities are averages of p_m over time. A step costs O(|S| C).
+features, p_m = o_m / (1 + o_m), feature m is flipped at rate (p_m + η) / p(γ_m | the others). The rates are reversible
+for the posterior, so it is invariant for any length of time, and the process can be combined with other updates that
+leave it invariant: of auxiliary variables, hyperparameters, the scope. Inclusion probabilities are averages of p_m
+over time. A step costs O(|S| C).
 
-Fixed size: each member is taken out at rate one, and the feature that comes in is drawn with the probability of its
-set. Inclusion probabilities are averages, over these events, of the probability to be in the set after it.
+Fixed size: each member is removed at rate one, and the feature that replaces it is drawn with the probability of the
+resulting set. Inclusion probabilities are averages, over these events, of the probability of being in afterwards.
 """
 
 import numba
@@ -20,7 +20,7 @@ from .odds import fill_log_odds
 from .problem import DEPENDENT, Grid, Problem, State, add, rebuild, remove
 from .system import FAST
 
-LARGEST = 300.0  # log-odds beyond which a feature stays where it is: e^300 leaves room for sums of rates
+LARGEST = 300.0  # log-odds are clipped here: e^300 leaves room for sums of rates
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -28,10 +28,10 @@ def simulate(
     p: Problem, s: State, grid: Grid, at: tuple[int, int], plan: tuple[float, float, int, bool],
     inclusion: FloatArray, visits: FloatArray, rng: np.random.Generator,
 ) -> tuple[int, int, int, float]:  # fmt: skip
-    """Rounds of the process and of new hyperparameters. `plan`: η, time of a round, rounds, whether the size is fixed.
+    """Alternate the process and new hyperparameters. `plan`: η, time of a round, rounds, whether the size is fixed.
 
     Adds to `inclusion` (n,), and the rounds spent at each pair of hyperparameters to `visits` (I, J). Returns the last
-    pair, the number of steps, and the weight of what was added to `inclusion`.
+    pair, the number of steps, and the weight added to `inclusion`.
     """
     i, j = at
     eta, time, rounds, fixed = plan
@@ -53,10 +53,10 @@ def run(
     p: Problem, s: State, grid: Grid, at: tuple[int, int], eta: float, time: float, fixed: bool,
     inclusion: FloatArray, rng: np.random.Generator,
 ) -> tuple[int, float]:  # fmt: skip
-    """Run for `time`, adding to `inclusion` (n,); returns the number of steps and the weight of what was added.
+    """Run for `time`, adding to `inclusion` (n,); returns the number of steps and the weight added.
 
-    Of free size that is ∫ p_m dt. Of fixed size exchanges come at the rate n, the number of members that may move, and
-    each adds 1/n times the probability to be in after it: so the weight is the time, on average, whatever n is.
+    Free size: ∫ p_m dt is added. Fixed size: exchanges happen at rate n, the number of members that can move, and each
+    adds 1/n times the probability of being in after it, so the mean weight is the time for any n.
     """
     c, log_kappa = np.exp(grid.log_c[at[1]]), grid.log_kappa[at[0]]
     columns, steps, whole, total, out = rebuild(p, s, c), 0, time, 0.0, 0
@@ -86,7 +86,7 @@ def run(
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def rates(movable: npt.NDArray[np.bool_], s: State, eta: float) -> float:
-    """Turn log-odds into odds, and return the sum of all rates; `log_odds` then holds the rates."""
+    """Turn log-odds into odds and return the sum of all rates; `log_odds` then holds the rates."""
     total = 0.0
     for m in range(len(movable)):
         odds = s.odds[m] * np.exp(min(s.log_odds[m], LARGEST))
@@ -108,7 +108,7 @@ def accumulate(s: State, weight: float, inclusion: FloatArray) -> None:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def count_movable(movable: npt.NDArray[np.bool_], s: State) -> int:
-    """How many members may move."""
+    """Number of members that can move."""
     n = 0
     for i in range(s.size[0]):
         n += 1 if movable[s.order[i]] else 0
@@ -117,7 +117,7 @@ def count_movable(movable: npt.NDArray[np.bool_], s: State) -> int:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def movable_member(movable: npt.NDArray[np.bool_], s: State, number: int) -> int:
-    """The movable member with that number among them."""
+    """Movable member number `number`."""
     for i in range(s.size[0]):
         m = s.order[i]
         if movable[m]:
@@ -129,9 +129,9 @@ def movable_member(movable: npt.NDArray[np.bool_], s: State, number: int) -> int
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def chances(movable: npt.NDArray[np.bool_], s: State, out: int) -> float:
-    """`odds` in proportion to the probability of each feature outside to come in; returns their sum.
+    """Set `odds` proportional to the probability that each feature outside is added; returns their sum.
 
-    The member `out`, which has just left, can come back even if rounding says that it depends on the others.
+    The member `out`, which was just removed, can come back even if rounding makes it look dependent on the others.
     """
     most, total = -np.inf, 0.0
     for m in range(len(movable)):
@@ -146,6 +146,6 @@ def chances(movable: npt.NDArray[np.bool_], s: State, out: int) -> float:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def accumulate_exchange(s: State, weight: float, total: float, inclusion: FloatArray) -> None:
-    """Add the probability to be in after an exchange."""
+    """Add weight · P(m in after the exchange)."""
     for m in range(len(inclusion)):
         inclusion[m] += weight * (1.0 if s.place[m] >= 0 else s.odds[m] / total)

@@ -1,4 +1,4 @@
-"""The target as the chain sees it, and one stretch of the chain."""
+"""The target for the chain, and one stretch of the chain."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -8,39 +8,58 @@ import numpy as np
 import numpy.typing as npt
 
 from ...likelihoods import AugmentedLikelihood, ExpandedLikelihood, QuadraticLikelihood
+from ...likelihoods.augmentation import pick, window
+from ...likelihoods.auxiliary import Auxiliary
 from ...likelihoods.protocol import Predictor
 from ...types import FloatArray, IntArray
 from ..local_search import NOTHING
 from ..target import Target
-from .evidence import draw_size, log_evidence, pick_log
+from .evidence import draw_size, log_evidence
 from .kernel import simulate
 from .problem import Grid, Problem, State
 from .system import DIAGONAL, INFORMATION
 
+REMEMBERED = 1 << 13  # evidences of sets, which recur where features are few
+
 
 class Position(NamedTuple):
-    """Where a chain is: the set, the auxiliary variables of the likelihood, and the place on the grid."""
+    """The state of a chain: the set, the auxiliary variables of the likelihood, and the position on the grid."""
 
     S: IntArray
     auxiliary: Any
     at: tuple[int, int]
-    excess: float | None = None  # log evidence over that of the quadratic form, where that is an approximation
+    excess: float | None = None  # log evidence minus that of the quadratic form, if that is an approximation
+
+    @property
+    def draw(self) -> "Draw":
+        """The set, and what else was drawn with it."""
+        nuisance = self.auxiliary.nuisance if isinstance(self.auxiliary, Auxiliary) else np.nan
+        return Draw(self.S, self.at, float(nuisance))
+
+
+class Draw(NamedTuple):
+    """A set of the posterior with its hyperparameters: a place on the grid, and the likelihood's nuisance."""
+
+    S: IntArray
+    at: tuple[int, int]
+    nuisance: float = np.nan
 
 
 class Pace(NamedTuple):
-    """How a stretch is run: the rate of features that look useless, and rounds of so much time."""
+    """How a stretch is run: η, the flip rate of improbable features, and the time and number of rounds."""
 
     eta: float
     time: float
     rounds: int
+    trusting: bool = False  # whether moves on an approximate form are accepted without a look at the evidence
 
 
 class Stretch(NamedTuple):
-    """What a stretch of the chain adds to the averages."""
+    """The contribution of a stretch of the chain to the averages."""
 
-    features: IntArray  # (n,) that were in scope
-    inclusion: FloatArray  # (n,) probabilities to be in, summed
-    weight: float  # of these sums: `inclusion` over this are probabilities
+    features: IntArray  # (n,) features that could move
+    inclusion: FloatArray  # (n,) weighted sums of inclusion probabilities
+    weight: float  # total weight of these sums
     visits: FloatArray  # (I, J) rounds at each pair of hyperparameters
     steps: int
 
@@ -54,15 +73,16 @@ class Model:
     included: IntArray = field(default_factory=lambda: NOTHING)
     excluded: IntArray = field(default_factory=lambda: NOTHING)
     shared: tuple[FloatArray, npt.NDArray[np.bool_]] | None = None
+    evidences: dict[tuple[bytes, int], float] = field(default_factory=dict)  # by set and slab precision
 
     @property
     def likelihood(self) -> QuadraticLikelihood:
         """The target's likelihood."""
-        return cast(QuadraticLikelihood, self.target.likelihood)  # which `sample` has checked
+        return cast(QuadraticLikelihood, self.target.likelihood)  # checked by `sample`
 
     @cached_property
     def augments(self) -> bool:
-        """Whether the form is exact given auxiliary variables; else moves on it are accepted by the evidence."""
+        """Whether the form is exact given auxiliary variables; if not, the evidence decides which moves to accept."""
         return isinstance(self.target.likelihood, AugmentedLikelihood) and self.target.likelihood.can_augment
 
     def at_start(self, S: IntArray, rng: np.random.Generator) -> Position:
@@ -78,23 +98,24 @@ class Model:
     def refreshed(self, position: Position, rng: np.random.Generator) -> Position:
         """New auxiliary variables, and a slab precision given the coefficients in units of the slab.
 
-        The kernel draws the slab precision given the auxiliary variables, which know how large the coefficients are:
-        where few rows of separable classes leave that open, the two hold each other in place. Drawing it both ways
-        (Yu & Meng 2011) does not: standard deviation of z-scores 3.6 without, 1.0 with it (30 rows, 5 columns).
+        The kernel draws the slab precision given the auxiliary variables, which depend on the size of coefficients:
+        with few rows of separable classes, each keeps the other from changing. Drawing it both ways (Yu & Meng 2011)
+        avoids that: standard deviation of z-scores 3.6 without, 1.0 with it (30 rows, 5 columns).
         """
         (i, j), log_c = position.at, self.grid.log_c
         predictor = self._predictor(position.S, j, position.auxiliary, rng)
         if predictor is None:
             return position
-        scales = np.exp(0.5 * (log_c[j] - log_c))
-        new = int(pick_log(predictor.log_densities(scales) + self.grid.log_prior[i], rng)) if len(log_c) > 1 else j
-        return position._replace(auxiliary=predictor.auxiliary(float(scales[new]), rng), at=(i, new))
+        near = window(j, len(log_c), rng)
+        scales = np.exp(0.5 * (log_c[j] - log_c[near]))
+        new = pick(predictor.log_densities(scales) + self.grid.log_prior[i, near], rng) if len(scales) > 1 else 0
+        return position._replace(auxiliary=predictor.auxiliary(float(scales[new]), rng), at=(i, near.start + new))
 
     def _predictor(self, S: IntArray, j: int, auxiliary: Any, rng: np.random.Generator) -> Predictor | None:
         return cast(AugmentedLikelihood, self.likelihood).draw_predictor(S, self._slab(j), auxiliary, rng)
 
     def expanded(self, sets: list[IntArray], j: int) -> Any:
-        """The quadratic form around the posterior, as some of its sets know it."""
+        """The quadratic form around the posterior, from some of its sets."""
         return cast(ExpandedLikelihood, self.likelihood).expand(sets, self._slab(j))
 
     def _slab(self, j: int) -> float:
@@ -102,26 +123,26 @@ class Model:
 
     @cached_property
     def free(self) -> npt.NDArray[np.bool_]:
-        """Features (M,) that may come and go."""
+        """Features (M,) that can be added and removed."""
         free = np.isfinite(self.tilt)
         free[self.included] = free[self.excluded] = False
         return free
 
     @cached_property
     def tilt(self) -> FloatArray:
-        """Log-odds of the prior (M,) without ν between features; −inf for those that it never lets in."""
+        """Log-odds of the prior (M,) for each feature alone; −inf if its prior probability is zero."""
         theta = self.target.prior.theta
         return theta + 2 * self.target.volume.log_norms if self.target.prior_has_volume else theta
 
     def own(self) -> Self:
-        """The same for one chain: evidences that start from those of earlier sets must not depend on other chains."""
-        return self if self.augments else replace(self, target=self.target.roughly(True).roughly(False))
+        """A copy for one chain: evidences, which start from those of earlier sets, must not depend on other chains."""
+        return self if self.augments else replace(self, target=self.target.roughly(True).roughly(False), evidences={})
 
-    def complete(self) -> Self:
-        """The same with all Gram matrices, for chains to share, in which all features are always in scope."""
+    def complete(self, auxiliary: Any = None) -> Self:
+        """The same with all Gram matrices, shared by the chains; all features are always in scope."""
         features = np.arange(self.target.n_features)
         Z = self.likelihood.columns_of(features)
-        forms = self.likelihood.quadratic_forms(features, Z, None)
+        forms = self.likelihood.quadratic_forms(features, Z, auxiliary)
         gram = np.empty((self.likelihood.n_outcomes + self.target.prior_has_volume, len(Z), len(Z)))
         for k, form in enumerate(forms):
             gram[k] = form.rows(Z, np.arange(len(Z)))
@@ -131,7 +152,7 @@ class Model:
         return replace(self, shared=(gram, np.ones(gram.shape[:2], dtype=bool)))
 
     def independent(self, candidates: IntArray, wanted: int) -> IntArray:
-        """The first `wanted` candidates that the prior lets be together, as a sorted set."""
+        """The first `wanted` candidates that can be in a set together under the prior, sorted."""
         if not self.target.prior_has_volume:
             return np.sort(candidates[:wanted])
         chosen: list[int] = []
@@ -143,7 +164,7 @@ class Model:
         return np.sort(np.array(chosen, dtype=np.int64))
 
     def possible(self, S: IntArray, rng: np.random.Generator) -> IntArray:
-        """S as a start under the conditions: what the prior lets be together, of the right size."""
+        """S made into a valid start: it meets the conditions, has positive prior probability, and the fixed size."""
         first = np.concatenate([self.included, np.setdiff1d(S, self.included)])
         if self.target.size is None:
             return self.independent(first, len(first))
@@ -151,7 +172,7 @@ class Model:
         return self.independent(np.concatenate([first, rng.permutation(others)]), self.target.size)
 
     def local(self, S: IntArray, inside: npt.NDArray[np.bool_], scope: FloatArray | None = None) -> "Local":
-        """The features `inside` (M,) the scope, drawn with the probabilities `scope` (M,), among them those of S."""
+        """The features in scope, `inside` (M,), drawn with probabilities `scope` (M,); they include S."""
         movable = inside & self.free
         here = movable | _mask(S, len(movable)) if self.shared is None else np.ones(len(movable), dtype=bool)
         features = np.flatnonzero(here)
@@ -170,6 +191,7 @@ class Model:
             known=known,
             vectors=np.zeros((K, 5, C)),
             tables=np.empty((K, 3, C, C)),
+            forms={},
         )
         if has_volume:
             local.vectors[-1, DIAGONAL, :n] = 1.0
@@ -178,7 +200,7 @@ class Model:
     def advance(
         self, position: Position, local: "Local", pace: Pace, rng: np.random.Generator
     ) -> tuple[Position, Stretch]:
-        """One stretch, in which only features in scope move, and then new auxiliary variables."""
+        """One stretch, in which only features in scope move, then new auxiliary variables."""
         return (
             self._augmented(position, local, pace, rng) if self.augments else self._tried(position, local, pace, rng)
         )
@@ -198,10 +220,10 @@ class Model:
     def _tried(
         self, position: Position, local: "Local", pace: Pace, rng: np.random.Generator
     ) -> tuple[Position, Stretch]:
-        """A stretch on the form, whose end is accepted or not, and then other hyperparameters.
+        """A stretch on the approximate form, whose end is accepted or not, then new hyperparameters.
 
-        Only the stretch is on the form: with new hyperparameters in it, the moves there and back would not be alike.
-        The path was the form's; its end is the posterior's, and that is what counts.
+        Hyperparameters do not change during the stretch: it would not be reversible. The path follows the form, not
+        the posterior, so only its end counts.
         """
         problem, state, (i, j) = self.problem(local, position), local.state(position.S), position.at
         here = Grid(self.grid.log_kappa[i : i + 1], np.zeros(1), self.grid.log_c[j : j + 1], np.zeros((1, 1)))
@@ -210,7 +232,8 @@ class Model:
         if position.excess is None:
             position = position._replace(excess=self._excess(position, local, problem))
         new = position._replace(S=local.members(state))
-        end = _accepted(position, new, self._excess(new, local, problem), 0.0, rng)
+        excess = self._excess(new, local, problem)
+        end = new._replace(excess=excess) if pace.trusting else _accepted(position, new, excess, 0.0, rng)
         if len(self.grid.log_kappa) > 1:
             end = end._replace(at=(int(draw_size(len(end.S), self.grid, j, rng)), j))
         end = self._other_slab(end, local, problem, rng)
@@ -220,7 +243,7 @@ class Model:
         return end, Stretch(moved, np.isin(moved, end.S).astype(np.float64), 1.0, visits, steps)
 
     def _other_slab(self, position: Position, local: "Local", problem: Problem, rng: np.random.Generator) -> Position:
-        """A slab precision nearby, accepted by the evidence."""
+        """Propose a nearby slab precision; the evidence decides."""
         i, j = position.at
         k = j + int(rng.choice([-2, -1, 1, 2]))
         if not 0 <= k < len(self.grid.log_c):
@@ -231,22 +254,29 @@ class Model:
         return _accepted(position, new, excess, form + self.grid.log_prior[i, k] - self.grid.log_prior[i, j], rng)
 
     def _excess(self, position: Position, local: "Local", problem: Problem) -> float:
-        """Log evidence over that of the form."""
-        c = self._slab(position.at[1])
-        exact = self.likelihood.with_slab_precision(c).log_evidence(position.S)
-        return float(exact - log_evidence(problem, local.state(position.S), c))
+        """Log evidence minus that of the form."""
+        S, j = position.S, position.at[1]
+        c, key = self._slab(j), (S.tobytes(), j)
+        if key not in self.evidences:
+            if len(self.evidences) >= REMEMBERED:
+                self.evidences.clear()
+            self.evidences[key] = self.likelihood.with_slab_precision(c).log_evidence(S)
+        return float(self.evidences[key] - log_evidence(problem, local.state(S), c))
 
     def _plan(self, pace: Pace) -> tuple[float, float, int, bool]:
         return pace.eta, pace.time, pace.rounds, self.target.size is not None
 
     def problem(self, local: "Local", position: Position) -> Problem:
         """Write the forms, given the auxiliary variables, into the workspace."""
-        forms = self.likelihood.quadratic_forms(local.features, local.columns, position.auxiliary)
-        if position.auxiliary is not None and self.augments:  # else rows that were learned stay valid
-            local.known[: len(forms)] = False
-        needed = local.needed(position.S)
+        if local.forms.get("given", local) is not position.auxiliary:
+            forms = self.likelihood.quadratic_forms(local.features, local.columns, position.auxiliary)
+            local.forms.update(given=position.auxiliary, forms=forms)
+            for k, form in enumerate(forms):
+                local.vectors[k, DIAGONAL], local.vectors[k, INFORMATION] = form.diagonal, form.information
+            if self.shared is None:
+                local.known[: len(forms)] = False
+        forms, needed = local.forms["forms"], local.needed(position.S)
         for k, form in enumerate(forms):
-            local.vectors[k, DIAGONAL], local.vectors[k, INFORMATION] = form.diagonal, form.information
             new = needed[~local.known[k, needed]]
             local.gram[k, new] = form.rows(local.columns, new)  # in one product
             local.known[k, new] = True
@@ -269,21 +299,22 @@ class Model:
 
 
 class Local(NamedTuple):
-    """n features with C columns, what of them does not depend on the auxiliary variables, and workspace."""
+    """n features with C columns: what does not depend on the auxiliary variables, and workspace."""
 
     features: IntArray  # (n,) sorted
     movable: npt.NDArray[np.bool_]  # (n,)
     first: IntArray  # (n + 1,) first columns
     columns: FloatArray  # Z (C, N)
-    units: FloatArray  # (n, d), or (n, 0) where the prior has no ν
+    units: FloatArray  # (n, d), or (n, 0) if the prior has no ν
     tilt: FloatArray  # (n,)
     gram: FloatArray
     known: npt.NDArray[np.bool_]
     vectors: FloatArray
     tables: FloatArray
+    forms: dict[str, Any]  # the quadratic forms, and the auxiliary variables that they are given
 
     def state(self, S: IntArray) -> State:
-        """The set S as the kernel knows it."""
+        """The set S as the kernel's state."""
         n, members = len(self.features), np.searchsorted(self.features, S)
         order, place = np.empty(n, dtype=np.int64), np.full(n, -1)
         order[: len(members)] = members
@@ -291,11 +322,11 @@ class Local(NamedTuple):
         return State(order, place, np.array([len(members)]), np.empty(n), np.empty(n))
 
     def members(self, state: State) -> IntArray:
-        """The set that the kernel came to."""
+        """The set of the kernel's state."""
         return np.sort(self.features[state.order[: state.size[0]]])
 
     def needed(self, S: IntArray) -> IntArray:
-        """Columns of the members of S and of features that have several: rows that a stretch needs from the start."""
+        """Columns whose Gram rows a stretch needs at its start: those of members of S and of features with several."""
         wanted = np.diff(self.first) > 1
         wanted[np.searchsorted(self.features, S)] = True
         return np.flatnonzero(np.repeat(wanted, np.diff(self.first)))
@@ -308,7 +339,7 @@ def _accepted(old: Position, new: Position, excess: float, gain: float, rng: np.
 
 
 def _stacked(fixed: list[FloatArray]) -> FloatArray:
-    """Arrays (p_k, C) as one (K, p, C), rows of zeros where a part has fewer."""
+    """Arrays (p_k, C) stacked to (K, p, C), padded with rows of zeros."""
     out = np.zeros((len(fixed), max(map(len, fixed)), fixed[0].shape[1]))
     for row, part in zip(out, fixed, strict=True):
         row[: len(part)] = part

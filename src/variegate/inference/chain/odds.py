@@ -1,4 +1,4 @@
-"""The odds of every feature given the others, from the triangular systems: gains of the evidence, and the prior."""
+"""The odds of every feature given the others, from the triangular systems and the prior."""
 
 import numba
 import numpy as np
@@ -10,7 +10,7 @@ from .system import FAST, D, R, System, U, W, Y, explained, member
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def fill_log_odds(p: Problem, s: State, c: float, log_kappa: float, columns: int) -> None:
-    """The odds of every feature given the others are `odds` times e^`log_odds`."""
+    """Fill `odds` and `log_odds`: the odds of every feature given the others are `odds` times e^`log_odds`."""
     n, single = len(p.tilt), len(p.tilt) == p.first[-1]
     for m in range(n):
         s.log_odds[m] = p.tilt[m] + log_kappa
@@ -45,9 +45,9 @@ def fill_log_odds(p: Problem, s: State, c: float, log_kappa: float, columns: int
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def outside_odds(d: FloatArray, r: FloatArray, a: float, rate: float, floor: float, c: float, s: State) -> None:
-    """Add the gains of all columns as if none was a member; features are columns here.
+    """Add the gains of all columns as if none were a member; every feature has one column here.
 
-    √(c/d) goes into `odds`: a square root costs less than a logarithm.
+    √(c/d) goes into `odds`, because a square root costs less than a logarithm.
     """
     log_odds, odds = s.log_odds, s.odds
     if a == 0.0:
@@ -65,7 +65,7 @@ def outside_odds(d: FloatArray, r: FloatArray, a: float, rate: float, floor: flo
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def outside_block(s: System, start: int, stop: int, columns: int, c: float) -> tuple[float, float]:
-    """log|D| and explained part of several columns that would come in together."""
+    """log|D| and explained part of several columns that would be added together."""
     g = stop - start
     D, e = np.empty((g, g)), np.empty(g)
     for i in range(g):
@@ -81,7 +81,7 @@ def outside_block(s: System, start: int, stop: int, columns: int, c: float) -> t
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def member_gain(p: Problem, c: float, columns: int, start: int, wide: int) -> float:
-    """Gain of a member, whose columns are in the systems from position `start` on."""
+    """Gain of a member whose columns are in the systems from position `start` on."""
     total = 0.0
     for k in range(len(p.noise)):
         system = part(p, k)
@@ -97,7 +97,7 @@ def member_gain(p: Problem, c: float, columns: int, start: int, wide: int) -> fl
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def inside_block(s: System, start: int, wide: int, columns: int) -> tuple[float, float]:
-    """log|D| and explained part of several members, the `wide` ones from position `start` on."""
+    """log|D| and explained part of `wide` members from position `start` on."""
     P, mu = np.zeros((wide, wide)), np.zeros(wide)
     for h in range(start, columns):
         for i in range(wide):

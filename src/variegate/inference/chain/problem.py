@@ -1,4 +1,4 @@
-"""The posterior over sets as the compiled loop knows it, and the triangular systems of the present set."""
+"""The posterior over sets for the compiled loop, and the triangular systems of the current set."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ import numpy.typing as npt
 from ...types import FloatArray, IntArray
 from .system import System, append, clear, delete, learn_row
 
-DEPENDENT = 1e-12  # a feature whose squared part outside the span of the others is smaller is a copy of them
+DEPENDENT = 1e-12  # features with a smaller squared residual of their unit row count as dependent on the others
 
 
 class Problem(NamedTuple):
@@ -19,7 +19,7 @@ class Problem(NamedTuple):
     columns of the features.
     """
 
-    gram: FloatArray  # (K or K + 1, C, C), `known` rows; where the prior has ν its cosines are the last system
+    gram: FloatArray  # (K or K + 1, C, C), `known` rows; if the prior has ν, its cosines are the last system
     known: npt.NDArray[np.bool_]  # (K or K + 1, C)
     vectors: FloatArray  # (K or K + 1, 5, C)
     tables: FloatArray  # (K or K + 1, 3, C, C)
@@ -28,24 +28,24 @@ class Problem(NamedTuple):
     units: FloatArray  # (n, d) rows of Φ at unit length, or (n, 0)
     precision: FloatArray  # (K, N)
     fixed: FloatArray  # (K, p, C)
-    first: IntArray  # (n + 1,) features' first columns
-    tilt: FloatArray  # (n,) log-odds of the prior without ν and without the constant of its size
-    noise: FloatArray  # (K, 3) shape, rate, floor; shape = 0 where the noise is known
-    movable: npt.NDArray[np.bool_]  # (n,) the others stay in or out
+    first: IntArray  # (n + 1,) first column of each feature
+    tilt: FloatArray  # (n,) log-odds of the prior for each feature alone, without log κ
+    noise: FloatArray  # (K, 3) shape, rate, floor; shape = 0 if the noise is known
+    movable: npt.NDArray[np.bool_]  # (n,) other features stay in or out
     nugget: float
 
 
 class Grid(NamedTuple):
-    """Hyperparameters that are averaged over: I prior sizes and J slab precisions, one of each where it is given."""
+    """Hyperparameters that are averaged over: I prior sizes and J slab precisions, one if it is given."""
 
     log_kappa: FloatArray  # (I,) constants added to the prior's log-odds
-    log_normalizer: FloatArray  # (I,) of the prior with each
+    log_normalizer: FloatArray  # (I,) of the prior for each
     log_c: FloatArray  # (J,) evenly spaced
     log_prior: FloatArray  # (I, J)
 
 
 class State(NamedTuple):
-    """The set in the order in which its members came, and workspace."""
+    """The set, in the order in which its members were added, and workspace."""
 
     order: IntArray  # (n,) the first size[0] entries are the members
     place: IntArray  # (n,) position in `order`, −1 outside
@@ -62,7 +62,7 @@ def part(p: Problem, k: int) -> System:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def learn(p: Problem, k: int, j: int) -> None:
-    """Row j of the Gram matrix of system k, unless it is known."""
+    """Compute row j of the Gram matrix of system k unless it is known."""
     if p.known[k, j]:
         return
     p.known[k, j] = True
@@ -74,7 +74,7 @@ def learn(p: Problem, k: int, j: int) -> None:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def add(p: Problem, s: State, m: int, columns: int, c: float) -> int:
-    """Feature m comes in; returns the number of columns then."""
+    """Add feature m; returns the new number of columns."""
     wide = p.first[m + 1] - p.first[m]
     for k in range(len(p.gram)):
         volume = k == len(p.noise)
@@ -90,7 +90,7 @@ def add(p: Problem, s: State, m: int, columns: int, c: float) -> int:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def remove(p: Problem, s: State, m: int, columns: int) -> int:
-    """Feature m leaves; returns the number of columns then."""
+    """Remove feature m; returns the new number of columns."""
     position, before = s.place[m], 0
     for i in range(position):
         before += p.first[s.order[i] + 1] - p.first[s.order[i]]
@@ -109,7 +109,7 @@ def remove(p: Problem, s: State, m: int, columns: int) -> int:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def rebuild(p: Problem, s: State, c: float) -> int:
-    """The systems of the present set from nothing, which also ends the growth of rounding errors."""
+    """Rebuild the systems of the current set, which also removes accumulated rounding errors; returns the columns."""
     for k in range(len(p.gram)):
         clear(part(p, k), c if k < len(p.noise) else p.nugget)
     size, columns = s.size[0], s.size[0] * 0  # an int64, as in the loop

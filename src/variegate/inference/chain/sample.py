@@ -1,4 +1,4 @@
-"""The posterior itself: sets drawn by exact chains, and inclusion probabilities with their errors."""
+"""Sets drawn from the posterior by exact chains, and inclusion probabilities with their errors."""
 
 import warnings
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from ..progress import Callback, ConvergenceWarning, Progress
 from ..target import Target
 from .enumeration import can_enumerate, enumerate_sets
 from .errors import Averages
-from .grid import hyperparameter_grid
+from .grid import PriorSizes, hyperparameter_grid
 from .model import Model
 from .problem import Grid
 from .run import Chains, Limits, run_chains
@@ -30,10 +30,10 @@ CHAINS = 4
 
 @dataclass(frozen=True)
 class ChainSettings:
-    """When the chains stop, and what is averaged over.
+    """When the chains stop, and which hyperparameters are averaged over.
 
-    `tol` is the Monte Carlo error that every inclusion probability must have, `max_laps` the limit, in laps of about
-    1,000 steps of each chain. Hyperparameters that are not averaged over keep the target's values.
+    `tol` is the largest Monte Carlo error of an inclusion probability, `max_laps` the limit, in laps of about 1,000
+    steps per chain. Hyperparameters that are not averaged over keep the target's values.
 
     >>> ChainSettings(tol=0.01).max_laps
     200
@@ -45,7 +45,7 @@ class ChainSettings:
     average_slab: bool = True
 
     def __post_init__(self) -> None:
-        if not self.tol > 0:  # also where it is nan
+        if not self.tol > 0:  # or nan
             raise ValueError(f"tol must be an error above zero, got {self.tol!r}.")
         if not (isinstance(self.max_laps, int | np.integer) and self.max_laps >= 1):
             raise ValueError(f"max_laps must be a whole number, at least 1, got {self.max_laps!r}.")
@@ -78,9 +78,9 @@ def _quantile(probability: FloatArray, u: float) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """What the chains saw: sets of the posterior, inclusion probabilities and their errors.
+    """The result of the chains: sets from the posterior, inclusion probabilities and their errors.
 
-    `target` has the means, in logs, of hyperparameters that were averaged over; each set has its own slab precision.
+    `target` has the geometric means of hyperparameters that were averaged over; each set has its own slab precision.
 
     >>> from variegate.likelihoods import Gaussian
     >>> from variegate.priors import bernoulli_prior
@@ -96,10 +96,11 @@ class Sample:
     settings: ChainSettings
     inclusion: FloatArray  # (M,)
     inclusion_errors: FloatArray  # (M,) Monte Carlo standard errors
-    disagreement: FloatArray  # (M,) variance between chains over the one expected within: about 1
+    disagreement: FloatArray  # (M,) variance between chains divided by that expected from within them: about 1
     sets: list[IntArray] = field(repr=False)
     weights: FloatArray = field(repr=False)  # (n,) summing to one
     slab_precisions: FloatArray = field(repr=False)  # (n,)
+    nuisances: FloatArray = field(repr=False)  # (n,) of the likelihood, NaN where it has none
     hyperparameters: Hyperparameters = field(repr=False)
     n_iter: int  # laps
     n_steps: int
@@ -110,7 +111,7 @@ class Sample:
 
     @cached_property
     def q(self) -> SetDistribution:
-        """The member of the family with these inclusion probabilities, over the features that are still open."""
+        """The member of the family with these inclusion probabilities, over features neither included nor excluded."""
         q = self.target.distribution(self.target.prior.theta)
         if len(self.included) or len(self.excluded):
             q = q.condition(include=self.included, exclude=self.excluded)
@@ -120,7 +121,7 @@ class Sample:
 
     @property
     def effective_size(self) -> float:
-        """How many independent sets the average is worth for the feature with the largest error."""
+        """Number of independent sets that the average is worth, for the feature with the largest error."""
         worst = int(np.argmax(self.inclusion_errors))
         p, error = self.inclusion[worst], self.inclusion_errors[worst]
         return float(p * (1 - p) / error**2) if error > 0 else float("inf")
@@ -137,12 +138,12 @@ class Sample:
         return shares
 
     def log_prob(self, S: npt.ArrayLike) -> float:
-        """Log share of the sets that are exactly S; −inf where none is."""
+        """Log of the fraction of sets equal to S; −inf if there are none."""
         with np.errstate(divide="ignore"):
             return float(np.log(self._shares.get(as_index_set(S, self.target.n_features).tobytes(), 0.0)))
 
     def given(self, included: IntArray, excluded: IntArray) -> Self:
-        """The posterior under conditions: chains of their own, started from the sets at hand."""
+        """The posterior under conditions, by new chains started from the sets of this one."""
         starts = [np.union1d(np.setdiff1d(S, excluded), included) for S in self.draw(CHAINS, np.random.default_rng(0))]
         return sample(  # type: ignore[return-value]
             self.target, 0, self.settings, included=included, excluded=excluded, starts=starts
@@ -161,12 +162,12 @@ def sample(
 ) -> Sample:
     """Draw from the posterior over sets until every inclusion probability has a Monte Carlo error below `tol`.
 
-    Where there are at most 4,096 sets, and the evidence needs no auxiliary variables, all of them are summed instead.
+    If there are at most 4,096 sets and the evidence needs no auxiliary variables, all sets are summed instead.
 
-    Requires of the likelihood a quadratic form given auxiliary variables (`Gaussian`, `Logistic`, groups and sums of
-    these), or one around the posterior and the evidence, by which moves are then accepted. `included` features are in
-    every set, `excluded` ones in none. On Ctrl-C what there is is returned, with a warning; before there is anything,
-    KeyboardInterrupt goes on its way. `callback` hears a `Progress` now and then.
+    The likelihood must have a quadratic form given auxiliary variables (`Gaussian`, `Logistic`, groups and sums of
+    these), or an approximate one plus the evidence, which then decides whether moves are accepted. `included` features
+    are in every set, `excluded` ones in none. On Ctrl-C the result so far is returned, with a warning; if there are
+    fewer than two laps, KeyboardInterrupt is raised. `callback` is called with a `Progress` from time to time.
 
     >>> from variegate.likelihoods import Gaussian
     >>> from variegate.priors import bernoulli_prior
@@ -220,7 +221,7 @@ def sample(
 
 
 def _checked_conditions(target: Target, included: npt.ArrayLike, excluded: npt.ArrayLike) -> tuple[IntArray, IntArray]:
-    """The conditions as sorted positions, if they are such and do not contradict each other."""
+    """The conditions as sorted positions; raises if they contradict each other."""
     within = as_index_set(included, target.n_features, "included")
     without = as_index_set(excluded, target.n_features, "excluded")
     both = np.intersect1d(within, without)
@@ -232,7 +233,7 @@ def _checked_conditions(target: Target, included: npt.ArrayLike, excluded: npt.A
 
 
 def _check_conditions(model: Model) -> None:
-    """Refuse conditions that no set meets."""
+    """Raise if no set meets the conditions."""
     target, included = model.target, model.included
     if target.prior_has_volume and target.volume.log_volume(included) == -np.inf:
         raise ValueError(
@@ -257,12 +258,12 @@ def can_sample(target: Target) -> bool:
 
 
 def quick_sets(target: Target, n: int, rng: np.random.Generator) -> list[IntArray]:
-    """Up to n sets of short chains, with the target's own hyperparameters; none where there can be no chains."""
+    """n sets of short chains with the target's hyperparameters; none if chains cannot run."""
     if not can_sample(target):
         return []
     model = Model(target, grid_of(target, ChainSettings(average_size=False, average_slab=False)))
-    sets = run_chains(model, first_sets(model, n, rng), rng, Limits(np.inf, 1)).sets
-    return [sets[i] for i in np.linspace(0, len(sets) - 1, n).round().astype(int)]
+    draws = run_chains(model, first_sets(model, n, rng), rng, Limits(np.inf, 1)).draws
+    return [draws[i].S for i in np.linspace(0, len(draws) - 1, n).round().astype(int)]
 
 
 def grid_of(target: Target, settings: ChainSettings) -> Grid:
@@ -275,21 +276,26 @@ def grid_of(target: Target, settings: ChainSettings) -> Grid:
 
 def _value(model: Model, settings: ChainSettings, found: Chains) -> Sample:
     target, grid = model.target, model.grid
-    sizes = np.array([target.size or target.prior.shifted(float(t)).expected_size for t in grid.log_kappa])
+    prior = PriorSizes.of(target)
+    sizes = np.array([target.size or prior.expected(float(t)) for t in grid.log_kappa])
     learned = Hyperparameters(np.asarray(sizes, dtype=np.float64), np.exp(grid.log_c), found.visits)
     if len(grid.log_kappa) > 1:
         target = target.with_prior(target.prior.shifted(float(found.visits.sum(axis=1) @ grid.log_kappa)))
     if len(grid.log_c) > 1:
         target = target.with_slab_precision(float(np.exp(found.visits.sum(axis=0) @ grid.log_c)))
+    nuisances = np.array([draw.nuisance for draw in found.draws])
+    if np.isfinite(nuisances).all():
+        target = target.with_nuisance(float(np.exp(np.log(nuisances).mean())))
     return Sample(
         target=target,
         settings=settings,
         inclusion=found.averages.inclusion,
         inclusion_errors=found.averages.error,
         disagreement=found.averages.disagreement,
-        sets=found.sets,
-        weights=np.full(len(found.sets), 1 / len(found.sets)),
-        slab_precisions=np.exp(grid.log_c[found.at[:, 1]]),
+        sets=[draw.S for draw in found.draws],
+        weights=np.full(len(found.draws), 1 / len(found.draws)),
+        slab_precisions=np.exp(grid.log_c[[draw.at[1] for draw in found.draws]]),
+        nuisances=nuisances,
         hyperparameters=learned,
         n_iter=found.laps,
         n_steps=found.steps,

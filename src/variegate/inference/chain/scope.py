@@ -1,14 +1,14 @@
-"""Which features move in a stretch of the chain, where there are too many to give each a rate at every step.
+"""Which features can move in a stretch of the chain, if there are too many to compute all rates at every step.
 
 The scope is an auxiliary variable (as in Jankowiak 2023, "Bayesian variable selection in a million dimensions"): given
-the set, its members are in scope, and each other feature m is with probability s_m. So given the scope the set lies in
-it, with probability in proportion to
+the set, its members are in scope, and each other feature m is with probability s_m. So given the scope, a set inside
+it has probability proportional to
 
     p(S | y) Π_{m ∈ S} 1/s_m:
 
-a feature that is in scope only now and then has so much higher odds while it is. Features that matter, or could stand
-in for one that does, have s_m = 1; the others take turns. Who matters is judged during burn-in, from surveys of all
-features, and then left alone: a wrong judgement costs time, not exactness.
+the odds of a feature that is rarely in scope are multiplied by 1/s_m while it is. Features that matter, or could
+replace one that does, have s_m = 1; the others take turns. The s_m are chosen during burn-in, from surveys of all
+features, and then fixed: a bad choice costs time, not exactness.
 """
 
 from typing import NamedTuple
@@ -17,17 +17,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from ...likelihoods.flips import Factor, Flips, additions, exchanges, factorise, removals
-from ...likelihoods.protocol import QuadraticForm
+from ...likelihoods.flips import Flips, additions, exchanges, factorise, removals
 from ...types import FloatArray, IntArray
+from ..certificate import evidence_gains
 from .model import Model, Position
 
-TURNS = 0.5  # share of the scope for features that take turns
-BLOCK = 4096  # columns that a survey looks at together
+TURNS = 0.5  # fraction of the scope for features that take turns
+BLOCK = 4096  # columns that a survey processes at once
 
 
 def draw_scope(S: IntArray, scope: FloatArray, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
-    """Features (M,) in scope given the set S, by the probabilities s (M,)."""
+    """Draw the features (M,) in scope given the set S, with probabilities s (M,)."""
     inside = rng.random(len(scope)) < scope
     inside[S] = True
     return np.asarray(inside)
@@ -36,13 +36,13 @@ def draw_scope(S: IntArray, scope: FloatArray, rng: np.random.Generator) -> npt.
 class Survey(NamedTuple):
     """All features at one set; arrays (M,)."""
 
-    # to be in, given the others, or after an exchange where the size is fixed; NaN for features of several columns
+    # of being in, given the others, or after an exchange if the size is fixed; NaN for features of several columns
     probability: FloatArray
-    score: FloatArray  # the same, or the probability to take the place of a member if that is higher
+    score: FloatArray  # the same, or the probability of replacing a member if that is higher
 
 
 def scope_probabilities(score: FloatArray, n: int) -> FloatArray:
-    """Probabilities (M,) to be in scope, about n in all: min(1, score/τ + a share of the turns)."""
+    """Probabilities (M,) of being in scope, about n in all: min(1, score/τ + TURNS·n/M)."""
     M = len(score)
     if n >= M:
         return np.ones(M)
@@ -56,9 +56,9 @@ def scope_probabilities(score: FloatArray, n: int) -> FloatArray:
 
 
 def survey(model: Model, position: Position) -> Survey:
-    """What every feature would do at this set. O(N|S|M).
+    """Inclusion probability and score of every feature, given the others at this set. O(N|S|M).
 
-    The score leaves the similarity of the prior out, and takes features of several columns by the best of them.
+    The score ignores the prior's similarity, and uses the best column of a feature with several.
     """
     c, log_kappa = float(np.exp(model.grid.log_c[position.at[1]])), model.grid.log_kappa[position.at[0]]
     widths = model.likelihood.widths
@@ -69,13 +69,15 @@ def survey(model: Model, position: Position) -> Survey:
         A = rows[:, columns].copy()
         A.flat[:: len(A) + 1] += c
         factor, gains = factorise(A, form.information[columns]), np.empty(len(alone))
-        for start in range(0, len(alone), BLOCK):  # so that what is computed on the way stays small
+        for start in range(0, len(alone), BLOCK):  # keeps temporary arrays small
             some = slice(start, start + BLOCK)
             part = form.diagonal[some], form.information[some], c
-            instead[:, some] += _gains(form, factor, exchanges(factor, rows[:, some].copy(), *part))
-            gains[some] = 0.5 * np.log(c) + _gains(form, factor, additions(factor, rows[:, some].copy(), *part))
+            instead[:, some] += evidence_gains(form, factor, exchanges(factor, rows[:, some].copy(), *part))
+            gains[some] = 0.5 * np.log(c) + evidence_gains(
+                form, factor, additions(factor, rows[:, some].copy(), *part)
+            )
         own = removals(factor, slice(None))
-        gains[columns] = 0.5 * np.log(c) - _gains(form, factor, Flips(-own.log_det, -own.explained))
+        gains[columns] = 0.5 * np.log(c) - evidence_gains(form, factor, Flips(-own.log_det, -own.explained))
         alone += gains
     prior = np.repeat(model.tilt, widths)
     score = expit(alone + prior + log_kappa)
@@ -92,23 +94,23 @@ def survey(model: Model, position: Position) -> Survey:
     log_odds = alone[first] + model.tilt + log_kappa
     if model.target.prior_has_volume:
         volume = model.target.volume
-        known = np.isfinite(volume.log_norms)  # the others never come in: their log-odds are −inf
+        known = np.isfinite(volume.log_norms)  # the others have log-odds of −inf
         log_odds[known] += volume.flip_gains(position.S).gains[known] - 2 * volume.log_norms[known]
     probability = np.where(widths == 1, expit(log_odds), np.nan)
     return Survey(probability, np.maximum.reduceat(score, first))
 
 
 def _after_exchange(model: Model, S: IntArray, log_ratio: FloatArray) -> FloatArray:
-    """Probability (M,) to be in after a random member of S is exchanged.
+    """Probability (M,) of being in after a random member of S is exchanged.
 
-    `log_ratio` (|S|, M): log-odds of each exchange against none, without ν between features; −inf for members.
+    `log_ratio` (|S|, M): log-odds of each exchange against none, ignoring similarity; −inf for members.
     """
     mine = np.flatnonzero(model.free[S])
     found = np.zeros(model.target.n_features)
     found[S] = 1.0
     if model.target.prior_has_volume and len(mine):
         own = 2 * model.target.volume.log_norms
-        with np.errstate(invalid="ignore"):  # rows of zeros, which are never in
+        with np.errstate(invalid="ignore"):  # zero rows, which are never in a set
             log_ratio = log_ratio + model.target.volume.exchange_gains(S) - (own - own[S][:, None])
     for j in mine:
         row = np.where(model.free, np.nan_to_num(log_ratio[j], nan=-np.inf), -np.inf)
@@ -117,12 +119,3 @@ def _after_exchange(model: Model, S: IntArray, log_ratio: FloatArray) -> FloatAr
         found[S[j]] -= 1.0 / len(mine)
         found += share
     return np.minimum(found, 1.0)
-
-
-def _gains(form: QuadraticForm, factor: Factor, flips: Flips) -> FloatArray:
-    """Changes of the log evidence, without the slab's own term."""
-    if form.shape == 0.0:
-        return np.asarray(0.5 * (flips.explained - flips.log_det))
-    left = max(form.rate - 0.5 * factor.explained, form.floor)
-    after = np.maximum(1.0 - 0.5 * flips.explained / left, form.floor / left)
-    return np.asarray(-0.5 * flips.log_det - form.shape * np.log(after))

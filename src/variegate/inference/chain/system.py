@@ -1,14 +1,14 @@
-"""A kept triangular system: what one more or one fewer member changes, for every column at once.
+"""A triangular system, updated when a member is added or removed, for every column at once.
 
-For a quadratic form (Gram matrix G, information b, ridge c) and members S in the order in which they came:
+For a quadratic form (Gram matrix G, information b, ridge c) and members S in the order in which they were added:
 
     A = G_SS + cI = LLᵀ,  W = L⁻¹G_S: (k, C),  Y = L⁻¹ (k, k),  u = L⁻¹b_S,
     d = diag(G) + c − Σ W²,  r = b − Wᵀu.
 
-Column j outside S has Schur complement d_j, and explains r_j²/d_j more; member i has 1/[A⁻¹]_ii = 1/Σ Y²_:i and
-mean μ_i = [Yᵀu]_i. An addition is one new row, a removal a chain of Givens rotations: O(kC) each.
+Column j outside S has Schur complement d_j and would explain r_j²/d_j more; member i has 1/[A⁻¹]_ii = 1/Σ Y²_:i and
+mean μ_i = [Yᵀu]_i. An addition is one new row, a removal a sequence of Givens rotations: O(kC) each.
 
-The arrays are packed, because numba compiles every field of every argument anew in each function.
+The arrays are packed because numba compiles every field of every argument again in each function.
 """
 
 from typing import NamedTuple
@@ -24,9 +24,9 @@ W, L, Y = range(3)  # of `tables`
 
 
 class System(NamedTuple):
-    """A system over C columns; of W, L, Y, u and `members` the first k rows are in use."""
+    """A system over C columns; the first k rows of W, L, Y, u and `members` are in use."""
 
-    gram: FloatArray  # (C, C) rows of members are known
+    gram: FloatArray  # (C, C), with valid rows for members
     vectors: FloatArray  # (5, C): diag G, b, d, r, u
     tables: FloatArray  # (3, C, C): W, L, Y
     members: IntArray  # (C,) columns in order
@@ -34,7 +34,7 @@ class System(NamedTuple):
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def clear(s: System, ridge: float) -> None:
-    """No members."""
+    """Remove all members."""
     v = s.vectors
     for j in range(v.shape[1]):
         v[D, j] = v[DIAGONAL, j] + ridge
@@ -43,7 +43,7 @@ def clear(s: System, ridge: float) -> None:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def append(s: System, k: int, j: int, least: float) -> None:
-    """Column j becomes member number k; its Schur complement is at least `least` but for rounding."""
+    """Make column j member number k; its Schur complement is at least `least` up to rounding."""
     v, w, low, y = s.vectors, s.tables[W], s.tables[L], s.tables[Y]
     length = np.sqrt(max(v[D, j], least))
     row, source = w[k], s.gram[j]
@@ -85,9 +85,9 @@ def rotate(a: FloatArray, b: FloatArray, n: int, cosine: float, sine: float) -> 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def delete(s: System, k: int, p: int) -> None:
-    """Member number p of k leaves."""
+    """Remove member number p of k."""
     v, w, low, y = s.vectors, s.tables[W], s.tables[L], s.tables[Y]
-    for i in range(p + 1, k):  # its row of L and its column of Y go
+    for i in range(p + 1, k):  # drop its row of L and its column of Y
         for h in range(i + 1):
             low[i - 1, h] = low[i, h]
         s.members[i - 1] = s.members[i]
@@ -117,7 +117,7 @@ def delete(s: System, k: int, p: int) -> None:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def explained(s: System, k: int) -> float:
-    """|u|² of k members."""
+    """‖u‖² of k members."""
     total = 0.0
     for i in range(k):
         total += s.vectors[U, i] * s.vectors[U, i]
@@ -137,7 +137,7 @@ def member(s: System, k: int, p: int) -> tuple[float, float]:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def learn_row(row: FloatArray, j: int, columns: FloatArray, precision: FloatArray, fixed: FloatArray) -> None:
-    """Row j of G = Z diag(precision) Zᵀ − fixedᵀ fixed, for columns Z (C, N) and fixed (p, C)."""
+    """Fill in row j of G = Z diag(precision) Zᵀ − fixedᵀ fixed, for columns Z (C, N) and fixed (p, C)."""
     scaled = np.empty(len(precision))
     for n in range(len(scaled)):
         scaled[n] = precision[n] * columns[j, n]

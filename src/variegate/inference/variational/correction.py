@@ -1,9 +1,8 @@
-"""What approximate flip gains lack, learned from a few exact ones.
+"""Correction of approximate flip gains by a few exact evaluations.
 
-With frozen EP sites a gain is off by several percent, and so would be θ. The error e_m of stage B's first term is
-E[w_m e_m]; pairs (set, feature) are drawn in proportion to w, the evidence of the flipped set is computed, and its
-average error is added to the gains of that feature. So a handful of exact evaluations a batch removes the bias where
-it matters.
+With frozen EP sites a gain is off by several percent, and so would be θ. The error of stage B's first term is
+E[w_m e_m]: pairs (set, feature) are drawn in proportion to w, the evidence of the flipped set is computed, and the
+average error of each feature is added to its gains. A few exact evaluations per batch remove most of the bias.
 """
 
 from collections.abc import Sequence
@@ -29,14 +28,14 @@ class GainCorrection:
 
     @classmethod
     def for_target(cls, target: Target) -> Self | None:
-        """A correction where there is something to correct: approximate gains, free size."""
+        """A correction if gains are approximate and the size is free, else None."""
         if target.exact_gains or not target.has_gains or target.size is not None:
             return None
         return cls(np.zeros(target.n_features))
 
     @property
     def error(self) -> FloatArray:
-        """What to add to the gains (M,); half an observation of no error keeps a single pair from deciding."""
+        """What to add to the gains (M,); half a pseudo-observation of zero error damps single pairs."""
         return np.asarray(self.total / (self.count + 0.5))
 
     def learn(

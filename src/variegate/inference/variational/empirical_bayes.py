@@ -1,4 +1,4 @@
-"""Empirical Bayes: prior size α and slab precision c where the ELBO is largest."""
+"""Empirical Bayes: prior size α and slab precision c that maximise the ELBO."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -13,9 +13,9 @@ from . import tuning
 
 
 def learn_size(target: Target, expected_size: float, least_change: float = tuning.FIRST_CHANGE) -> Target:
-    """The prior whose expected size is that of q: there the derivative of the ELBO in α vanishes.
+    """Give the prior the expected size of q, where the derivative of the ELBO in α vanishes.
 
-    A change of less than `least_change`, in logs, is left alone.
+    Changes of less than `least_change`, in logs, are not made.
     """
     prior = target.prior
     largest = 0.9 * min(prior.phi.shape) if isinstance(prior, LowRankDPP) else 0.9 * prior.n_items
@@ -24,14 +24,14 @@ def learn_size(target: Target, expected_size: float, least_change: float = tunin
         return target
     try:
         return target.with_prior(prior.rescaled(size))
-    except ValueError:  # phi has a lower rank than its shape says: the prior cannot expect that many features
+    except ValueError:  # the rank of phi is below its smaller dimension, and too low for this size
         return target
 
 
 def learn_slab_precision(
     target: Target, sets: Sequence[IntArray], least_change: float = 2 * tuning.FIRST_CHANGE
 ) -> Target:
-    """Slab precision c maximising the average log evidence of sets: a parabola in log c, a factor of 8 at most."""
+    """Maximise the average log evidence of sets in c, by a parabola in log c; c changes by at most a factor of 8."""
     likelihood = target.likelihood
     if not isinstance(likelihood, FlipLikelihood):
         return target
@@ -54,7 +54,7 @@ def learn_slab_precision(
         curvature = left - 2 * middle + right
         if curvature < 0:
             peak += 0.5 * step * (left - right) / curvature
-    # only now: a grid clipped to the range is no longer even, and its parabola is wrong
+    # clipped last: a parabola through clipped points would be wrong
     peak = float(np.clip(peak, *np.log(tuning.PRECISION_RANGE)))
     if abs(peak - np.log(likelihood.slab_precision)) < least_change:
         return target

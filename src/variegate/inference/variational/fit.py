@@ -1,4 +1,4 @@
-"""The variational driver: starts, hyperparameters, stages, and the best of it all."""
+"""The variational driver: starts, hyperparameters, stages, and the best result."""
 
 import warnings
 from collections.abc import Iterator
@@ -23,14 +23,14 @@ from .rao_blackwell import fixed_point, natural_gradient
 from .result import Fit
 from .starts import best_set, feasible, flat_start, later_starts, start_at
 
-Estimate: TypeAlias = tuple[float, float]  # and its standard error
+Estimate: TypeAlias = tuple[float, float]  # value and standard error
 
 
 @dataclass(frozen=True)
 class Settings:
     """Solver effort and stopping rule; `learn_size` and `learn_slab` switch empirical Bayes on.
 
-    With fixed_form, up to half of the iterations go into learning; the last half runs under what was learned.
+    fixed_form spends up to half of its iterations on learning; the second half uses the learned hyperparameters.
 
     >>> Settings(n_starts=1, max_iter=200).iterations
     200
@@ -39,9 +39,9 @@ class Settings:
     """
 
     solver: Literal["rao_blackwell", "fixed_form"] = "rao_blackwell"
-    n_starts: int = 4  # at most; above 256 features no more are tried after the first that does not improve
-    n_sets: int | None = None  # sets an iteration of stage B; None: 16 to 256, by what they cost
-    max_iter: int | None = None  # None: 60 of stage B, 4000 of fixed_form
+    n_starts: int = 4  # at most; above 256 features, stop after the first start that does not improve
+    n_sets: int | None = None  # sets per iteration of stage B; None: 16 to 256, depending on their cost
+    max_iter: int | None = None  # None: 60 for stage B, 4000 for fixed_form
     tol: float = 0.005
     learn_size: bool = True
     learn_slab: bool = True
@@ -50,21 +50,21 @@ class Settings:
     def __post_init__(self) -> None:
         if self.solver not in ("rao_blackwell", "fixed_form"):
             raise ValueError(
-                f'The solver must be "rao_blackwell" or "fixed_form", got {self.solver!r}; the exact chain is the '
-                "function sample."
+                f'solver must be "rao_blackwell" or "fixed_form", got {self.solver!r}; '
+                "for the exact chain call sample."
             )
         if self.covariance not in ("empirical", "closed"):
             raise ValueError(f'covariance must be "empirical" or "closed", got {self.covariance!r}.')
         for name in ("n_starts", "n_sets", "max_iter"):
             value = getattr(self, name)
             if value is not None and not (isinstance(value, int | np.integer) and value >= 1):
-                raise ValueError(f"{name} must be at least 1, a whole number, got {value!r}.")
-        if not self.tol >= 0:  # also where it is nan
-            raise ValueError(f"tol must be a number of nats, zero or more, got {self.tol!r}.")
+                raise ValueError(f"{name} must be a whole number, at least 1, got {value!r}.")
+        if not self.tol >= 0:  # or nan
+            raise ValueError(f"tol must be a number of nats, at least 0, got {self.tol!r}.")
 
     @property
     def iterations(self) -> int:
-        """max_iter, or the solver's own default."""
+        """max_iter, or the solver's default."""
         return self.max_iter or (4000 if self.solver == "fixed_form" else 60)
 
 
@@ -78,9 +78,9 @@ def fit(
 ) -> Fit:
     """Fit q to the target by maximising the ELBO; `rng` is a generator or a seed.
 
-    `start` (M,) is a warm start of θ; other starts are then left out. On Ctrl-C the best point so far is returned,
-    with a warning; before there is one, KeyboardInterrupt goes on its way. `callback` hears a `Progress` after every
-    iteration (every 50 of fixed_form).
+    `start` (M,) is a warm start of θ, which replaces all other starts. On Ctrl-C the best point so far is returned,
+    with a warning; before the first point, KeyboardInterrupt is raised. `callback` is called with a `Progress` after
+    every iteration (every 50 of fixed_form).
 
     >>> from variegate.inference import Target
     >>> from variegate.likelihoods import Gaussian
@@ -95,11 +95,11 @@ def fit(
     if start is not None:
         start = np.asarray(start, dtype=np.float64)
         if start.shape != (target.n_features,) or not np.isfinite(start).all():
-            raise ValueError(f"start must hold {target.n_features} finite numbers, θ for each feature, got {start!r}.")
+            raise ValueError(f"start must hold {target.n_features} finite numbers, one per feature, got {start!r}.")
         start = feasible(target, start)
     search = _Search(target.roughly(True), np.random.default_rng(rng), settings or Settings(), callback)
     interrupted = False
-    # the loop works on many small matrices, on which BLAS threads wait for each other longer than they compute
+    # on many small matrices BLAS threads wait for each other longer than they compute
     with threadpool_limits(1, user_api="blas"):
         try:
             search.run(start)
@@ -127,22 +127,22 @@ def fit(
 
 @dataclass
 class _Search:
-    """The state of one fit: the target as its hyperparameters are learned, and the best point so far."""
+    """The state of one fit: the target with the hyperparameters learned so far, and the best point so far."""
 
     target: Target
     rng: np.random.Generator
     settings: Settings
     callback: Callback | None
-    best: Point | None = None  # of the stages that have ended
-    current: Point | None = None  # where the present stage stands
+    best: Point | None = None  # of completed stages
+    current: Point | None = None  # of the running stage
 
     @property
     def answer(self) -> Point | None:
-        """What there is if nothing more comes."""
+        """The result if the search stopped now."""
         return self.current if self.best is None else self.best
 
     def run(self, start: FloatArray | None) -> None:
-        """All stages."""
+        """Run all stages."""
         if self.settings.solver == "fixed_form":
             self._printed(flat_start(self.target) if start is None else start)
         elif self.target.has_gains:
@@ -151,7 +151,7 @@ class _Search:
             self._without_gains(flat_start(self.target) if start is None else start)
 
     def _run(self, stage: Iterator[Point], before: Point | None = None) -> Point:
-        """Run a stage to its end: the one place where progress is told, and where Ctrl-C finds what there is."""
+        """Run a stage to its end, reporting progress and keeping the current point for Ctrl-C."""
         for point in stage:
             if self.callback is not None:
                 self.callback(point.progress())
@@ -159,7 +159,7 @@ class _Search:
         return self.current  # type: ignore[return-value]
 
     def _printed(self, theta: FloatArray) -> None:
-        """Algorithm 1; hyperparameters that are to be learned are, after the first and the second quarter."""
+        """Algorithm 1; hyperparameters are learned after the first and the second quarter."""
         left, point = self.settings.iterations, None
         learn = left >= 8 and (self.settings.learn_size or self.settings.learn_slab)
         for n in (left // 4, left // 4) if learn else ():
@@ -175,7 +175,7 @@ class _Search:
         return self._run(fixed_form(self.target, theta, self.rng, n_iter=n_iter, covariance=C), before)
 
     def _without_gains(self, theta: FloatArray) -> None:
-        """Regression over the sampled sets, many of them; the prior size is learned half way."""
+        """Stage B on the covariance over many sampled sets; the prior size is learned half way."""
         n = tuning.WITHOUT_GAINS * tuning.n_sets(self.target, self.settings.n_sets)
         point = self._stage_b(_at(theta), n, self._elbo(theta, n))
         if self._update_hyperparameters(point):
@@ -193,10 +193,10 @@ class _Search:
         refined: list[Point] = []
         for point in distinct(sorted(reached, key=level, reverse=True))[: tuning.n_refined(self.target)]:
             refined.append(self._stage_b(point, self._n_sets, (point.level, point.error)))
-            self.best = max(refined, key=level)  # one by one, so that Ctrl-C loses none
+            self.best = max(refined, key=level)  # after each, for Ctrl-C
         best = max(refined, key=level)
         if self._update_hyperparameters(best, tuning.LAST_CHANGE):
-            # what was reached under the old target says nothing about the new one
+            # the target has changed, so the level of `best` is no longer comparable
             self.best = self._stage_b(best, self._n_sets, self._elbo(best.theta, self._n_sets))
 
     @property
@@ -204,7 +204,7 @@ class _Search:
         return tuning.n_sets(self.target, self.settings.n_sets)
 
     def _best_set(self) -> IntArray:
-        """The target's own best set, with hyperparameters to match: a rough beginning for both."""
+        """The target's best set, and hyperparameters learned from it."""
         S = NOTHING
         for _ in range(tuning.ROUNDS):
             S = best_set(self.target, S)
@@ -213,11 +213,11 @@ class _Search:
         return S
 
     def _learn(self, theta: FloatArray) -> Point:
-        """Stage A and empirical Bayes in turn, until the hyperparameters stay where they are."""
+        """Alternate stage A and empirical Bayes until the hyperparameters stop changing."""
         for left in reversed(range(tuning.ROUNDS)):
             self.best = self._stage_a(theta, tuning.first_iterations(self.target))
             theta = self.best.theta
-            # the last point belongs to the last target, so that later starts are compared with it under the same
+            # no update in the last round: later starts are compared with this point under the same target
             if not (left and self._update_hyperparameters(self.best)):
                 break
         return self.best  # type: ignore[return-value]
@@ -227,16 +227,16 @@ class _Search:
         return self._run(fixed_point(self.target, theta, self.rng, n, max_iter, self.settings.tol))
 
     def _stage_b(self, point: Point, n_sets: int, elbo: Estimate) -> Point:
-        """Stage B from a point whose ELBO under the present target is known."""
+        """Stage B from a point whose ELBO under the current target is `elbo`."""
         s, known = self.settings, point if len(point.elbo) else None
         found = self._run(natural_gradient(self.target, point, self.rng, n_sets, s.iterations, s.tol))
-        # the gradient's noise may cost more than it brings: then the point stands
+        # noise may make the result worse than the start, which is then kept
         if found.level < elbo[0] - 3 * (found.error + elbo[1]):
             return point._replace(converged=found.converged)
         return found.after(known)
 
     def _update_hyperparameters(self, point: Point, least_change: float = tuning.FIRST_CHANGE) -> bool:
-        """Empirical Bayes at a point; whether it changed anything."""
+        """Learn hyperparameters at a point; return whether any changed."""
         n = tuning.affordable(self.target, tuning.SLAB_SETS)
         sets = propose(self.target, point.theta, point.inclusion).draw(n, self.rng) if self.settings.learn_slab else []
         return self._learn_from(float(point.inclusion.sum()), sets, least_change)
@@ -250,7 +250,7 @@ class _Search:
         return self.target is not before
 
     def _draw(self, theta: FloatArray, n: int) -> tuple[SetDistribution, list[IntArray], FloatArray]:
-        """q_θ, sets from it, and log p(y, S) − log q(S) of each."""
+        """q_θ, n sets from it, and log p(y, S) − log q(S) of each."""
         q = self.target.distribution(theta)
         sets = self.target.draw(q, n, self.rng)
         return q, sets, self.target.log_ratios(q, sets)
@@ -260,7 +260,7 @@ class _Search:
         return float(log_ratios.mean()), float(log_ratios.std() / np.sqrt(n))
 
     def result(self, interrupted: bool) -> Fit:
-        """The answer, judged by sets drawn from all of its q."""
+        """The result, with its ELBO from fresh sets drawn from q over all features."""
         point: Point = self.answer  # type: ignore[assignment]
         q, sets, log_ratios = self._draw(point.theta, tuning.affordable(self.target, tuning.FINAL_SETS))
         return Fit(
@@ -277,5 +277,5 @@ class _Search:
 
 
 def _at(theta: FloatArray) -> Point:
-    """A beginning of which nothing is known."""
+    """A point at θ without a trace."""
     return Point(theta, np.zeros_like(theta), np.empty(0), np.empty(0))

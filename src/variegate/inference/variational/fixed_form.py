@@ -1,12 +1,12 @@
 """Algorithm 1 of the paper, as printed: fixed-form variational Bayes by stochastic linear regression.
 
-One set a step; g and C are running averages with weight 1/√N, θ̃ = C⁻¹g by conjugate gradients from the last θ̃, and
-the result is C̄⁻¹ḡ over the second half. It regresses log p(y, γ) on γ̃ = [γ, 1]: requires nothing of the likelihood
-but its value, and converges slowly. C is (M+1)², so this is a reference for small M.
+One set per step; g and C are running averages with weight 1/√N, θ̃ = C⁻¹g by conjugate gradients from the last θ̃,
+and the result is C̄⁻¹ḡ over the second half. It regresses log p(y, γ) on γ̃ = [γ, 1]: it needs only the value of the
+likelihood, and converges slowly. C is (M+1)², so this is a reference for small M.
 
-What is regressed is the target over the family's volume. The printed algorithm regresses log p(y|γ)p(γ) with a
-Bernoulli prior and samples from a DPP: that is the target with a DPP prior of the same α (prior and posterior both
-"dpp").
+The regressed value is log p(y, γ) minus log ν(γ) if ν is part of the family. The printed algorithm regresses
+log p(y|γ)p(γ) with a Bernoulli prior and samples from a DPP: its target has a DPP prior of the same α (prior and
+posterior both "dpp").
 """
 
 from collections.abc import Iterator
@@ -21,9 +21,9 @@ from ..target import Target
 from .points import Point
 
 REPORTED = 50  # steps between progress reports
-FEWEST_STEPS = 40  # for each feature: before that a coefficient depends on a draw or two
-CHECKED = 400  # sets from the averaged q, to see whether it has settled
-AGREEMENT = 0.15  # nats by which the two halves of the averaged steps, and the average, may disagree
+FEWEST_STEPS = 40  # per feature; with fewer, a coefficient depends on one or two draws
+CHECKED = 400  # sets from the averaged q, for the convergence check
+AGREEMENT = 0.15  # largest difference, in nats, between the two halves of the averaged steps, and from the average
 
 Covariance = Literal["empirical", "closed"]
 
@@ -36,16 +36,14 @@ def fixed_form(
     n_iter: int = 4000,
     covariance: Covariance = "empirical",
 ) -> Iterator[Point]:
-    """Algorithm 1: n_iter steps from θ = start, under the target's hyperparameters. The last point is its answer.
+    """Algorithm 1: n_iter steps from θ = start, under the target's hyperparameters. The last point is the result.
 
     covariance "closed" replaces γ̃γ̃ᵀ by E_q[γ̃γ̃ᵀ] in closed form: K_iiK_jj − K_ij² off the diagonal, not K as in
-    the paper; for free sizes only. `converged` says that the two halves of the averaged
-    steps, and their average, agree (`agree`).
+    the paper; for free sizes only. `converged` means that the two halves of the averaged steps, and their average,
+    agree (`agree`).
     """
     if covariance == "closed" and target.size is not None:
-        raise ValueError(
-            'covariance="closed" knows E[γγᵀ] for sets of any size only; use "empirical" or no fixed size.'
-        )
+        raise ValueError('covariance must be "empirical" for a fixed size, got "closed"; change one of them.')
     M, weight = target.n_features, 1.0 / np.sqrt(n_iter)
     q = target.distribution(start)
     theta = np.append(start, -target.log_normalizer(q))
@@ -95,10 +93,10 @@ def _divergence(theta: FloatArray, other: FloatArray, C: FloatArray) -> float:
 
 
 def agree(trace: FloatArray, fresh: FloatArray) -> bool:
-    """Whether the ELBO stood still over the averaged steps, and sets from the average itself confirm it.
+    """Whether the ELBO is constant over the averaged steps, and sets from the average confirm it.
 
-    Both differences must be small beyond doubt: with two standard errors added, below AGREEMENT. The average itself
-    may be better than the steps, which jitter around it.
+    Both differences plus two standard errors must be below AGREEMENT. The average may be better than the steps, which
+    scatter around it.
     """
     if len(trace) < 4:
         return False
@@ -118,7 +116,7 @@ def _inclusion(target: Target, q: SetDistribution) -> FloatArray:
 
 
 def second_moment(q: SetDistribution) -> FloatArray:
-    """E_q[γ̃γ̃ᵀ], (M+1, M+1): P(i, j ∈ S) = K_iiK_jj − K_ij² for i ≠ j. Of sets of any size."""
+    """E_q[γ̃γ̃ᵀ], (M+1, M+1), for free size: P(i, j ∈ S) = K_iiK_jj − K_ij² for i ≠ j."""
     M = q.n_items
     K = q.marginal_kernel(np.arange(M))
     p = np.diag(K)

@@ -1,4 +1,4 @@
-"""How far sets from q can stand in for sets from the posterior: Pareto-smoothed importance weights."""
+"""Pareto-smoothed importance weights: how well sets from q represent the posterior."""
 
 from typing import NamedTuple
 
@@ -7,27 +7,27 @@ from scipy.special import logsumexp
 
 from ...types import FloatArray
 
-ALIKE = 0.9  # weights that are worth this share of the sets are too alike to have a tail
+ALIKE = 0.9  # weights with a larger effective size, as a fraction of n, are too alike to have a tail
 
 
 class ImportanceWeights(NamedTuple):
     """Weights target/q of sets drawn from q, smoothed, summing to one."""
 
     weights: FloatArray  # (n,)
-    pareto_k: float  # shape of the tail of the raw weights: below 0.5 good, above 0.7 not to be relied on
+    pareto_k: float  # shape of the tail of the raw weights: below 0.5 good, above 0.7 unreliable
 
     @property
     def effective_size(self) -> float:
-        """How many sets from the posterior itself the weighted sets are worth."""
+        """Number of posterior sets that the weighted sets are worth."""
         return float(1.0 / np.square(self.weights).sum())
 
 
 def smooth(log_ratios: FloatArray) -> ImportanceWeights:
     """Pareto-smoothed importance sampling (Vehtari, Simpson, Gelman, Yao & Gabry).
 
-    The largest weights are replaced by quantiles of a generalised Pareto law fitted to them. Where the weights are
-    nearly alike, or the largest ones equal, there is no tail to fit, and k̂ is 0: sets are discrete, and a few
-    that recur with the same weight would pass for a heavy tail.
+    The largest weights are replaced by quantiles of a generalised Pareto distribution fitted to them. If the weights
+    are nearly equal, or the largest ones are, there is no tail to fit, and k̂ is 0: sets are discrete, and a few that
+    recur with the same weight would look like a heavy tail.
     """
     n = len(log_ratios)
     raw = np.exp(log_ratios - log_ratios.max())
@@ -38,7 +38,7 @@ def smooth(log_ratios: FloatArray) -> ImportanceWeights:
     plain = ImportanceWeights(raw / raw.sum(), 0.0)
     if plain.effective_size > ALIKE * n or not excess.any():
         return plain
-    if n < 25 or np.count_nonzero(excess > 0) < 5:  # a few weights carry everything: as bad as it gets
+    if n < 25 or np.count_nonzero(excess > 0) < 5:  # a few weights dominate
         return plain._replace(pareto_k=np.inf)
     k, sigma = fit_pareto(excess[excess > 0])
     quantiles = (np.arange(size) + 0.5) / size
@@ -49,9 +49,9 @@ def smooth(log_ratios: FloatArray) -> ImportanceWeights:
 
 
 def fit_pareto(excess: FloatArray) -> tuple[float, float]:
-    """Shape k and scale σ of a generalised Pareto law from sorted positive excesses (Zhang & Stephens 2009).
+    """Shape k and scale σ of a generalised Pareto distribution from sorted positive excesses (Zhang & Stephens 2009).
 
-    A weakly informative prior pulls k towards one half, as is usual for importance weights.
+    A weakly informative prior pulls k towards 0.5, as is usual for importance weights.
     """
     n = len(excess)
     m = 30 + int(np.sqrt(n))

@@ -1,4 +1,4 @@
-"""Where a solver stands: θ and the trace of the ELBO that led there."""
+"""The state of a stage: θ and the trace of the ELBO."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Self
@@ -11,11 +11,11 @@ from . import tuning
 
 
 class Point(NamedTuple):
-    """What a stage has come to. A stage is an iterator of points, one an iteration; its last one is its answer."""
+    """The state of a stage. A stage is an iterator of points, one per iteration; the last one is its result."""
 
     theta: FloatArray  # (M,)
     inclusion: FloatArray  # (M,)
-    elbo: FloatArray  # trace, one estimate an iteration
+    elbo: FloatArray  # trace, one estimate per iteration
     elbo_error: FloatArray  # Monte Carlo standard errors of the trace
     converged: bool = False
     stage: str = ""
@@ -29,8 +29,8 @@ class Point(NamedTuple):
         return cls(np.mean(path, axis=0), inclusion, elbo, error, at=path[-1])
 
     def progress(self) -> Progress:
-        """What a callback hears."""
-        # single draws, whose errors are not known, say little one by one
+        """The argument of the callback."""
+        # estimates from single draws have no known error and are too noisy to report one by one
         elbo = float(self.elbo[-1]) if np.isfinite(self.elbo_error[-1]) else self.level
         return Progress(self.stage, len(self.elbo), elbo, self.expected_size, self.at)
 
@@ -41,7 +41,7 @@ class Point(NamedTuple):
 
     @property
     def level(self) -> float:
-        """ELBO where the stage ended: the average of its last estimates."""
+        """ELBO at the end of the stage: the average of the last estimates."""
         return float(self.elbo[-self._last :].mean())
 
     @property
@@ -65,7 +65,7 @@ def level(point: Point) -> float:
 
 
 def distinct(points: Sequence[Point]) -> list[Point]:
-    """Points without those that have come where one before them is."""
+    """Drop points whose inclusion probabilities agree with those of an earlier point."""
     kept: list[Point] = []
     for point in points:
         if all(np.abs(point.inclusion - other.inclusion).max() > tuning.SAME_PLACE for other in kept):

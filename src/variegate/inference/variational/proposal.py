@@ -1,4 +1,4 @@
-"""Sets from q, and steps in its geometry, without the features that q all but rules out."""
+"""Sets from q and natural-gradient steps, without the features that q all but rules out."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,8 @@ from .statistics import open_features
 class Proposal(NamedTuple):
     """q_θ given that the features outside `active` are not in the set.
 
-    They are few in expectation (tuning.LEFT_OUT), and a decomposition costs O(|active|³) instead of O(Md² + d³).
+    Few of those are in a set on average (tuning.LEFT_OUT), and a decomposition costs O(|active|³) instead of
+    O(Md² + d³).
     """
 
     q: SetDistribution
@@ -28,14 +29,14 @@ class Proposal(NamedTuple):
 
     @property
     def law(self) -> SetLaw:
-        """The restricted q, of the size in question."""
+        """The restricted q, with the fixed size if there is one."""
         return of_size(self.q, self.size)
 
     def natural_direction(self, gradient: FloatArray, inclusion: FloatArray) -> FloatArray:
         """F⁻¹g for one gradient (M,) or each of several (n, M), F = Cov_q(γ) = diag(K) − K∘K.
 
-        Features that q is undecided about are solved for together, the others one by one: F_ij = −K_ij² is at most
-        K_ii K_jj. Fixed size: F of the DPP whose expected size is k, which is only near that of the k-DPP;
+        Features that q is undecided about are solved for jointly, the others one by one: |F_ij| = K_ij² is at most
+        K_ii K_jj. For a fixed size F is that of the DPP with expected size k, which approximates that of the k-DPP;
         `at_right_length` corrects the length.
         """
         variance = np.maximum(inclusion * (1 - inclusion), 1e-10)
@@ -55,7 +56,7 @@ class Proposal(NamedTuple):
 
 
 def propose(target: Target, theta: FloatArray, inclusion: FloatArray | None = None) -> Proposal:
-    """q_θ on the features that matter, judged by earlier inclusion probabilities; on all where there are none."""
+    """q_θ on the features that matter according to earlier inclusion probabilities, or on all features."""
     active = np.arange(target.n_features)
     if inclusion is not None and target.n_features > tuning.ALWAYS:
         order = np.argsort(inclusion, kind="stable")
@@ -63,7 +64,7 @@ def propose(target: Target, theta: FloatArray, inclusion: FloatArray | None = No
             int(np.searchsorted(np.cumsum(inclusion[order]), tuning.LEFT_OUT)), target.n_features - tuning.ALWAYS
         )
         active = np.sort(order[out:])
-    if 2 * len(active) > target.n_features:  # then a copy of Φ would save less than it costs
+    if 2 * len(active) > target.n_features:  # copying rows of Φ would cost more than it saves
         active = np.arange(target.n_features)
         return Proposal(target.distribution(theta), active, target.size)
     if target.phi is None or target.family == "bernoulli":

@@ -1,8 +1,8 @@
-"""The default solver: every sampled set informs every feature.
+"""The default variational solver: every sampled set informs every feature.
 
 Stage A, a damped fixed point θ_m ← θ_m + ρ E[w_m(δ_m − θ_m)] / E[w_m], comes close with few sets. Stage B, natural-
-gradient steps with the whole gradient, goes to the stationary point. Requires flip gains of the likelihood; without
-them only stage B runs, on the covariance of γ and h over the sets themselves.
+gradient steps with the full gradient, converges to the stationary point. Requires flip gains of the likelihood;
+without them only stage B runs, on the covariance of γ and h over the sampled sets.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ from .statistics import (
 
 
 def look(target: Target, proposal: Proposal, theta: FloatArray, n: int, rng: np.random.Generator) -> Statistics:
-    """Draw n sets from q_θ and see what their flips say."""
+    """Draw n sets from q_θ and return the statistics of their flips."""
     sets = proposal.draw(n, rng)
     if target.size is not None:
         return fixed_size_statistics(target, theta, sets, rng)
@@ -59,7 +59,7 @@ def elbo_of(target: Target, proposal: Proposal, h: FloatArray) -> tuple[float, f
 def fixed_point(
     target: Target, start: FloatArray, rng: np.random.Generator, n_sets: int, max_iter: int, tol: float
 ) -> Iterator[Point]:
-    """Stage A. Stops when two steps promise less than `tol`; θ is averaged over the last third of them."""
+    """Stage A. Stops when two steps promise less than `tol`; θ is averaged over the last third of the steps."""
     theta, inclusion = start, None
     best, best_elbo, best_error = start, -np.inf, 0.0
     trace: list[tuple[float, float]] = []
@@ -74,7 +74,7 @@ def fixed_point(
         steps.append(found.step)
         bearable = tol * undecided(found.inclusion)
         if elbo < best_elbo - 3 * (error + best_error):
-            # all features moved at once and overshot together: back to the best point with shorter steps
+            # all features moved at once and overshot: go back towards the best point, with shorter steps
             damping *= 0.5
             theta = best + damping * (theta - best)
         else:
@@ -96,18 +96,18 @@ def undecided(inclusion: FloatArray) -> float:
 
 
 def length(step: Step, bearable: float) -> float:
-    """How much of a step to make: what it can be trusted for, or what costs no more than `bearable` nats of noise."""
+    """Fraction of a step to take: its trust, or more if the noise costs no more than `bearable` nats."""
     harmless = np.sqrt(2 * bearable / step.noise) if step.noise > 0 else 1.0
     return float(np.clip(max(step.trust, harmless), tuning.LEAST, 1.0))
 
 
 def settled(steps: list[Step], enough: int, bearable: float) -> bool:
-    """Whether the last steps, enough of them, promised less than `bearable` nats on average."""
+    """Whether there are enough steps, and they promised less than `bearable` nats on average."""
     return len(steps) >= enough and sum(step.squared - step.noise for step in steps) < 2 * len(steps) * bearable
 
 
 def plateau(trace: list[tuple[float, float]], tol: float, window: int) -> bool:
-    """Whether the last `window` estimates have stopped rising, judged against their own error."""
+    """Whether the last `window` estimates have stopped rising, compared with their error."""
     if len(trace) < window + 2:
         return False
     values, errors = np.array(trace[-window:]).T
@@ -117,7 +117,7 @@ def plateau(trace: list[tuple[float, float]], tol: float, window: int) -> bool:
 
 
 def natural_step(proposal: Proposal, found: Statistics) -> Step:
-    """The step of stage B that a batch asks for."""
+    """The step of stage B from a batch."""
     directions = proposal.natural_direction(found.gradients, found.inclusion)
     if proposal.size is not None:
         directions = at_right_length(directions, found)
@@ -127,9 +127,9 @@ def natural_step(proposal: Proposal, found: Statistics) -> Step:
 def natural_gradient(
     target: Target, start: Point, rng: np.random.Generator, n_sets: int, max_iter: int, tol: float
 ) -> Iterator[Point]:
-    """Stage B. Stops when its steps promise less than `tol`, or the ELBO has stopped rising by more than its error.
+    """Stage B. Stops when its steps promise less than `tol`, or the ELBO no longer rises by more than its error.
 
-    θ is averaged over the second half of the steps: the gradient's second part, Cov(π, h̄), is noisy.
+    θ is averaged over the second half of the steps, because the gradient's second term, Cov(π, h̄), is noisy.
     """
     theta, inclusion = start.theta, start.inclusion if start.inclusion.any() else None
     correction = GainCorrection.for_target(target)
@@ -143,7 +143,7 @@ def natural_gradient(
         trace.append(elbo_of(target, proposal, found.h))
         inclusion = found.inclusion
         step = natural_step(proposal, found)
-        del found  # its gradients would lie beside those of the next batch
+        del found  # frees its gradients before the next batch
         steps.append(step)
         bearable = tol * undecided(inclusion)
         move = tuning.DAMPING * length(step, bearable / (1 + iteration / tuning.SLOWING)) * step.direction

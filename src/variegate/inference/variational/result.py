@@ -1,4 +1,4 @@
-"""What a variational solver found, and q under conditions."""
+"""The result of a variational fit, and q under conditions."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,12 +11,12 @@ from ...types import FloatArray, IntArray
 from ..local_search import NOTHING
 from ..target import Target
 
-CHECKED = 400  # sets behind the diagnostics of a conditioned q
+CHECKED = 400  # sets for the diagnostics of a conditioned q
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """What a solver found: q, the target with its learned hyperparameters, and how it went.
+    """The result of a variational fit: q, the target with learned hyperparameters, and how the fit went.
 
     >>> from variegate.inference import Target, fit
     >>> from variegate.likelihoods import Gaussian
@@ -29,7 +29,7 @@ class Fit:
     (True, 4, True)
     """
 
-    q: SetDistribution  # over the features that are still open
+    q: SetDistribution  # over the features that are neither included nor excluded
     target: Target
     elbo: float
     elbo_error: float
@@ -40,11 +40,11 @@ class Fit:
     log_ratios: FloatArray = field(repr=False)  # log p(y, S) − log q(S) of these sets
     included: IntArray = field(default_factory=lambda: NOTHING)
     excluded: IntArray = field(default_factory=lambda: NOTHING)
-    condition_probability: float = 1.0  # share of q's sets that met the conditions
+    condition_probability: float = 1.0  # probability under q that a set meets the conditions
 
     @property
     def n_iter(self) -> int:
-        """Iterations that led to q, all stages together."""
+        """Number of iterations that led to q, in all stages."""
         return len(self.elbo_trace)
 
     @property
@@ -53,13 +53,18 @@ class Fit:
         return np.full(len(self.sets), 1 / len(self.sets))
 
     @property
+    def nuisances(self) -> FloatArray:
+        """The likelihood's own for each set (n,): NaN stands for it."""
+        return np.full(len(self.sets), np.nan)
+
+    @property
     def slab_precisions(self) -> FloatArray:
-        """The slab precision of each set (n,): the one that was learned."""
+        """Slab precision of each set (n,): the learned one."""
         return np.full(len(self.sets), self.target.slab_precision or np.nan)
 
     @cached_property
     def law(self) -> SetLaw:
-        """q, or q given the size: of the features that are still open."""
+        """q, or q given the fixed size, over the features that are neither included nor excluded."""
         return of_size(self.q, None if self.target.size is None else self.target.size - len(self.included))
 
     @cached_property
@@ -72,7 +77,7 @@ class Fit:
 
     @property
     def inclusion_errors(self) -> FloatArray:
-        """NaN (M,): how far q is from the posterior is not known."""
+        """NaN (M,): the distance of q from the posterior is not known."""
         return np.full(self.target.n_features, np.nan)
 
     def draw(self, n: int, rng: np.random.Generator) -> list[IntArray]:
@@ -81,14 +86,14 @@ class Fit:
         return [np.sort(np.concatenate([self.q.items[S], self.included])).astype(np.int64) for S in sets]
 
     def log_prob(self, S: IntArray) -> float:
-        """Log q(S); −inf for sets that the conditions rule out."""
+        """log q(S); −inf for sets that do not meet the conditions."""
         rest = np.setdiff1d(S, self.included)
         if len(rest) + len(self.included) != len(S) or np.isin(rest, self.excluded).any():
             return -np.inf
         return self.law.log_prob(np.flatnonzero(np.isin(self.q.items, rest)))
 
     def given(self, included: IntArray, excluded: IntArray) -> Self:
-        """Q under conditions. It was fitted to the likely sets: where these are unlikely it may be far off."""
+        """q under conditions; since q was fitted to likely sets, it may be far off under unlikely conditions."""
         new = np.searchsorted(self.q.items, np.setdiff1d(included, self.included))
         out = np.searchsorted(self.q.items, np.setdiff1d(excluded, self.excluded))
         q, size = self.q.condition(include=new, exclude=out), self.target.size

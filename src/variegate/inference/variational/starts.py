@@ -1,4 +1,4 @@
-"""Where to begin: local optima of the ELBO are real, so several starts and the best of them."""
+"""Starting points: the ELBO has local optima, so there are several starts."""
 
 from collections.abc import Iterator
 
@@ -12,41 +12,41 @@ from .statistics import LIMIT, log_ratio
 
 
 def flat_start(target: Target) -> FloatArray:
-    """θ constant, with the expected size of the prior, or the given one. Paper: Algorithm 1, first line."""
+    """θ with the expected size of the prior, or the fixed size. Paper: Algorithm 1, first line."""
     expected_size = target.size or target.prior.expected_size
     q = target.distribution(target.prior.theta - target.prior.theta.mean())
-    # below the prior's own size the rank is not needed, and it is expensive
+    # the rank is expensive, and not needed up to the prior's expected size
     if not target.prior_has_volume or expected_size > target.prior.expected_size:
         expected_size = min(expected_size, 0.9 * q.rank)
     return feasible(target, q.rescaled(expected_size).theta)
 
 
 def feasible(target: Target, theta: FloatArray) -> FloatArray:
-    """θ with what the prior never lets in ruled out: one draw of it, and the ELBO is −inf."""
+    """θ that rules out features of prior probability zero: if q drew one, the ELBO would be −inf."""
     return np.where(target.impossible, -LIMIT, theta)
 
 
 def start_at(target: Target, S: IntArray) -> FloatArray:
-    """θ from the flip gains at one set: the q that a single draw would suggest."""
+    """θ from the flip gains at one set."""
     if target.family_has_volume:
         S = independent_part(target, S)
     if len(S) == target.size and target.size < target.n_features:
         return feasible(target, _exchanged(target, S))
     batch = target.evaluate([S])
     _, change = log_ratio(target, np.zeros(target.n_features), batch)
-    # a copy of a member: what it would be worth without it
+    # for a copy of a member: its gain without the volume
     alone = batch.gains[0] + target.prior.theta
     return feasible(target, np.where(np.isfinite(batch.volume_gains[0]), change[0], alone))
 
 
 def _exchanged(target: Target, S: IntArray) -> FloatArray:
-    """θ of a fixed size: θ_m − θ_j is at least what S gains if m comes for j, as much for the best exchange of each.
+    """θ for a fixed size: θ_m − θ_j is at least the gain of exchanging j for m, with equality for the best exchanges.
 
-    Flips would compare sets with one feature more and one less, which do not exist.
+    Flip gains would compare sets of size k + 1 and k − 1, which have probability zero.
     """
     gains = target.exchanges(S, quick=False) - target.log_joint(S)
     if target.family_has_volume:
-        with np.errstate(invalid="ignore"):  # a copy of a member: neither q nor the target has a use for it
+        with np.errstate(invalid="ignore"):  # −inf − (−inf) for a copy of a member
             gains = np.nan_to_num(gains - target.volume.exchange_gains(S), nan=-LIMIT)
     gains = np.clip(gains, -LIMIT, LIMIT)
     gains[:, S] = -LIMIT
@@ -57,7 +57,7 @@ def _exchanged(target: Target, S: IntArray) -> FloatArray:
 
 
 def independent_part(target: Target, S: IntArray) -> IntArray:
-    """Members of S, one after another, without those that the ones before them span."""
+    """Members of S, without those in the span of earlier ones."""
     kept = np.empty(0, dtype=np.int64)
     for m in S:
         if target.volume.log_volume(np.append(kept, m)) > -np.inf:
@@ -66,16 +66,16 @@ def independent_part(target: Target, S: IntArray) -> IntArray:
 
 
 def best_set(target: Target, start: IntArray | None = None) -> IntArray:
-    """A set that no single move improves, as far as the gains say: good enough to begin with.
+    """A set that no single move improves, according to the gains.
 
-    Of a fixed size each move is checked: later starts exchange members by the same gains, and would not improve it.
+    With a fixed size every move is evaluated: later starts use the same gains for exchanges and would not improve it.
     """
     fixed = target.size is not None
     return local_search.polish(target, local_search.grow(target, target.size, start), keep_size=fixed, thorough=fixed)
 
 
 def later_starts(target: Target, n: int, rng: np.random.Generator) -> Iterator[FloatArray]:
-    """Yield up to n starts: at sets of exact chains, where the likelihood allows them, and a flat one last."""
+    """Yield up to n starts: at sets of exact chains, if the likelihood allows them, and a flat one last."""
     if n > 1:
         for S in quick_sets(target, n - 1, rng):
             yield start_at(target, S)

@@ -1,9 +1,9 @@
-"""What sampled sets say about θ: one value per feature, from every set.
+"""Estimates from sampled sets: every set informs every θ_m.
 
 With h(S) = log p(y, S) − θ(S) − [family is dpp] log ν(S), the ELBO is E_q[h] + log Z(θ) and its gradient Cov_q(γ,
-h). Each set S gives information on all M features, since both conditionals of γ_m are known for all m: under q its
-log-odds are θ_m + log s_m, under the target they are δ_m + log s_m. Stage A uses E[w_m(δ_m − θ_m)], w = π(1−π),
-alone, which has very little noise; stage B uses the whole gradient.
+h). Each set S informs all M features, since both conditionals of γ_m are known for all m: its log-odds are
+θ_m + log s_m under q and δ_m + log s_m under the target. Stage A uses only E[w_m(δ_m − θ_m)], w = π(1−π), which has
+very little noise; stage B uses the full gradient.
 """
 
 from collections.abc import Sequence
@@ -18,39 +18,38 @@ from ..target import Batch, Target, membership
 from . import tuning
 from .correction import GainCorrection
 
-HALVES = slice(0, None, 2), slice(1, None, 2)  # of a batch, where one half judges the other
-LIMIT = 1e6  # a log-odds beyond this is certainty
+HALVES = slice(0, None, 2), slice(1, None, 2)  # of a batch, for cross-fitting
+LIMIT = 1e6  # log-odds are clipped to ± this
 
 
 class Step(NamedTuple):
-    """A direction in θ that the average of a batch asks for, and how much of it is noise.
+    """A step in θ from the average of a batch, and its noise.
 
-    With the metric F of the step (g = F·direction), the expectation of gᵀF⁻¹g is what the direction is really worth,
-    twice the rise of the ELBO that it promises, plus the noise of the average; the noise is known from how much the
-    sets disagree.
+    With the metric F of the step (g = F·direction), the expectation of gᵀF⁻¹g is twice the rise of the ELBO that the
+    direction promises, plus the noise of the average, which is estimated from the scatter of the sets.
     """
 
     direction: FloatArray  # (M,)
     squared: float  # gᵀF⁻¹g
-    noise: float  # what noise alone would give
+    noise: float  # expectation of `squared` from noise alone
 
     @property
     def promise(self) -> float:
-        """Rise of the ELBO still to be had, in nats."""
+        """Expected rise of the ELBO, in nats."""
         return 0.5 * max(self.squared - self.noise, 0.0)
 
     @property
     def trust(self) -> float:
-        """Length of the step, from 0 to 1, at which the rise is largest on average: the share that is not noise."""
+        """Length of the step, from 0 to 1, with the largest expected rise: the fraction that is not noise."""
         return 2.0 * self.promise / self.squared if self.squared > 0 else 1.0
 
 
 class Statistics(NamedTuple):
-    """What a batch of n sets says."""
+    """Estimates from a batch of n sets."""
 
-    step: Step  # stage A: to where the conditionals of q and target agree
+    step: Step  # stage A: towards agreement of the conditionals of q and target
     gradients: FloatArray  # (n, M) stage B: their mean is the gradient of the ELBO, Cov_q(γ, h)
-    inclusion: FloatArray  # (M,) P(m ∈ S) under q, conditionals averaged
+    inclusion: FloatArray  # (M,) P(m ∈ S) under q, the average of the conditionals
     h: FloatArray  # (n,)
     sets: Sequence[IntArray]
 
@@ -72,8 +71,8 @@ def average_step(w: FloatArray, change: FloatArray) -> Step:
 def joint_step(gradients: FloatArray, directions: FloatArray, inclusion: FloatArray) -> Step:
     """The step of the average gradient, where directions (n, M) are F⁻¹ times the gradients (n, M).
 
-    It is judged by the features that q is undecided about: the noise of one that is surely in, divided by a variance
-    of nearly nothing, would drown all others.
+    Its promise and noise are those of the features that q is undecided about: the noise of a certain feature, divided
+    by a variance near zero, would dominate all others.
     """
     direction = directions.mean(axis=0)
     judged = open_features(inclusion)
@@ -83,11 +82,11 @@ def joint_step(gradients: FloatArray, directions: FloatArray, inclusion: FloatAr
 
 
 def at_right_length(directions: FloatArray, found: Statistics) -> FloatArray:
-    """Directions (n, M) of a fixed size, at the length that the metric of its sets asks for.
+    """Directions (n, M) for a fixed size, rescaled to the metric of its sets.
 
-    Natural directions know the covariance of sets of any size, and are too long where few members vary: twice, where
-    one of two features is in. A direction d has the right length if dᵀg, with the gradient g, is the variance of d(S).
-    A constant in all of θ means nothing to a fixed size, and goes.
+    Natural directions use the covariance of sets of any size, and are too long if few members vary: by a factor of two
+    if one of two features is in. A direction d has the right length if dᵀg, with the gradient g, is the variance of
+    d(S). A constant added to θ has no effect for a fixed size, so it is removed.
     """
     n, weight = len(directions), found.inclusion * (1 - found.inclusion)
     weight[~open_features(found.inclusion)] = 0.0
@@ -97,7 +96,7 @@ def at_right_length(directions: FloatArray, found: Statistics) -> FloatArray:
     judged = np.where(weight > 0, directions, 0.0)
     members = membership(found.sets, judged.shape[1])
     members = members - members.mean(axis=0)
-    # each set under the directions of the others: its own would make the variance look larger
+    # each set with the directions of the others: its own would inflate the variance
     others = (members @ judged.sum(axis=0) - np.einsum("nm,nm->n", members, judged)) / (n - 1)
     variance = float(np.square(others).mean())
     asked = float(judged.mean(axis=0) @ found.gradients.mean(axis=0))
@@ -112,7 +111,7 @@ def log_ratio(target: Target, theta: FloatArray, batch: Batch) -> tuple[FloatArr
     if tilt:
         h = h + tilt * batch.log_volume
         change += tilt * batch.volume_gains
-    # a copy of a member has probability zero under a DPP; what it would change is beside the point
+    # a copy of a member has probability zero under a DPP, so its change does not matter
     return h, np.nan_to_num(np.clip(change, -LIMIT, LIMIT, out=change), copy=False, nan=0.0)
 
 
@@ -151,10 +150,10 @@ def _products(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def least_variance(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Of two estimates (n, M) of the same means, the mixture column by column with the least variance.
+    """The mixture of two estimates (n, M) of the same means that has the least variance, for each column.
 
-    The share of a in even rows is learned from the odd ones, and the other way round: no row has a say in its own
-    weight, which would bias the mean.
+    The weight of a in even rows is learned from odd rows and vice versa: rows that influenced their own weight would
+    bias the mean.
     """
     mixed = b.copy()
     for mine, theirs in (HALVES, HALVES[::-1]) if len(a) > 1 else ():
@@ -172,9 +171,9 @@ def fixed_size_statistics(
 ) -> Statistics:
     """Statistics for sets of k features: one member at a time is replaced by every other feature.
 
-    E[γ_m h] = k E[q(m|T) h(T ∪ m)], where T is S without a random member and q(m|T) ∝ e^{θ_m} s_m(T). It says little
-    of a feature that is nearly always in, and the covariance given T and over T, which counts the members of T, little
-    of the others: each feature has the mixture of both that varies least.
+    E[γ_m h] = k E[q(m|T) h(T ∪ m)], where T is S without a random member and q(m|T) ∝ e^{θ_m} s_m(T). This estimate is
+    noisy for features that are nearly always in; the covariance given T plus that over T, which counts the members of
+    T, is noisy for the others. Each feature gets the mixture of the two with the least variance.
     """
     k, replaced = len(sets[0]), min(len(sets[0]), tuning.REPLACED)
     rests = [np.delete(S, j) for S in sets for j in rng.permutation(k)[:replaced]]
@@ -186,7 +185,7 @@ def fixed_size_statistics(
     h = h_rest + mean_change
 
     def of_sets(values: FloatArray) -> FloatArray:
-        # the rests of one set are alike, so that only whole sets tell how large the noise is
+        # the rests of one set are correlated, so the noise is estimated from whole sets
         return np.asarray(values.reshape(len(sets), replaced, *values.shape[1:]).mean(axis=1))
 
     def covariance(products: FloatArray, values: FloatArray) -> FloatArray:
@@ -207,7 +206,7 @@ def fixed_size_statistics(
 
 
 def plain_statistics(target: Target, theta: FloatArray, sets: Sequence[IntArray]) -> Statistics:
-    """Statistics without flip gains: the covariance of γ and h over the sets themselves."""
+    """Statistics without flip gains: the covariance of γ and h over the sets."""
     members = membership(sets, target.n_features).astype(np.float64)
     h = np.array([target.log_weight(S) for S in sets]) - members @ theta
     nowhere = Step(np.zeros(target.n_features), 0.0, 0.0)

@@ -1,0 +1,31 @@
+"""A Dask cluster for the length of a command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+CONNECTING = "10s"
+
+
+@contextmanager
+def connected(address: str | None) -> Iterator[None]:
+    """Run on the cluster with that scheduler; in this process where there is no address."""
+    if address is None:
+        yield
+        return
+    from joblib import parallel_config
+
+    from ..data.errors import optional
+    from .messages import Failure
+
+    distributed = optional("distributed", "cluster")
+    try:
+        client = distributed.Client(address, timeout=CONNECTING)
+    except (OSError, ValueError) as error:
+        raise Failure(
+            f"--cluster: there is no Dask scheduler at {address} ({' '.join(str(error).split())[:120]}); start one "
+            "with `dask scheduler`, and workers with `dask worker ADDRESS`"
+        ) from None
+    with client, parallel_config(backend="dask"):
+        yield

@@ -1,0 +1,88 @@
+"""Tables larger than memory on the command line: PLINK, zarr and .npy files, and their outcome in a second table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..data import Table
+from ..data.outcome import check_column, second_table
+from ..data.table import TableReport
+from ..large import LargeTable, open_large_table
+from ..large.rows import SomeRows
+from .messages import Failure
+from .outcomes import outcome_columns
+
+LARGE = (".bed", ".zarr", ".npy")
+
+
+def is_large(path: str) -> bool:
+    """Whether a table is read in blocks, by the ending of its name."""
+    return Path(path).suffix.lower() in LARGE
+
+
+def read_large_table(options: Mapping[str, Any]) -> tuple[LargeTable, Table, list[str]]:
+    """The rows of a large table whose outcome is known, their outcome, and notes."""
+    _check_options(options)
+    found = on_cluster(options["table"]) if options.get("cluster") else open_large_table(options["table"])
+    N, M = found.shape
+    samples = found.samples if found.samples is not None else np.array([str(i + 1) for i in range(N)], dtype=object)
+    names = found.names if found.names is not None else np.array([f"x{j}" for j in range(M)], dtype=object)
+    second = second_table(options["outcome_table"], options["outcome_id"], None)
+    columns = outcome_columns(options)
+    for name in columns:
+        check_column(second, name, "an outcome column")
+    y = second.frame[columns].set_axis(pd.Index(second.ids or (), dtype=object))
+    y = y[y.notna().all(axis=1) & (y.astype(str).apply(lambda c: c.str.strip()) != "").all(axis=1)]
+    if y.index.duplicated().any():
+        raise Failure(f"{second.where}: the sample {y.index[y.index.duplicated()][0]!r} is there twice")
+    rows = np.flatnonzero([str(sample) in y.index for sample in samples])
+    if not len(rows):
+        raise Failure(
+            f"{second.where}: no sample of {options['table']} has an outcome there: {str(samples[0])!r} against "
+            f"{str(y.index[0]) if len(y) else ''!r}; use the same ids in both, or say --outcome-id COLUMN"
+        )
+    notes = [f"opened {N:,} samples and {M:,} features in {options['table']}"]
+    if len(rows) < N:
+        notes.append(f"{N - len(rows):,} samples have no outcome in {second.where} and are left out")
+    table = found if len(rows) == N else SomeRows(found, rows)
+    outcome = y.loc[[str(s) for s in samples[rows]]].reset_index(drop=True)
+    about = Table(
+        X=np.empty((len(rows), 0)),
+        features=tuple(map(str, names)),
+        samples=tuple(map(str, samples[rows])),
+        y=outcome[columns[0]].to_numpy() if len(columns) == 1 else outcome,
+        outcome=columns[0] if len(columns) == 1 else None,
+        groups=(None,) * M,
+        report=TableReport(),
+    )
+    return table, about, notes
+
+
+def _check_options(options: Mapping[str, Any]) -> None:
+    if not options["outcome_table"]:
+        raise Failure(
+            f"{options['table']} holds no outcome: give --outcome FILE:COLUMN, or --outcome-table FILE with the column"
+        )
+    for name in ("id_column", "exclude", "categorical", "compare", "methods"):
+        if options.get(name):
+            raise Failure(
+                f"--{name.replace('_', '-')} is for tables in memory, and {options['table']} is read in blocks"
+            )
+
+
+def on_cluster(path: str) -> LargeTable:
+    """A zarr or .npy file as chunks on the workers of the cluster that is connected."""
+    import dask.array
+
+    from ..large.chunked import DaskTable
+
+    local = open_large_table(path)
+    read: Any = {".zarr": dask.array.from_zarr, ".npy": dask.array.from_array}.get(Path(path).suffix.lower())
+    if read is not None:
+        return DaskTable(read(local.X), local.names, local.samples)  # type: ignore[attr-defined]
+    raise Failure(f"--cluster reads .zarr and .npy files, not {Path(path).name}")

@@ -1,0 +1,118 @@
+"""From columns of a table to an outcome and its task."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..tasks import count_rows, survival_rows
+from .messages import Failure
+
+FEW_VALUES = 10  # whole numbers with at most this many different values are taken for classes
+MANY_CLASSES = 50
+A_TIME = re.compile(
+    r"(days|weeks|months|years|time|survival|os|pfs|dfs|follow.?up)([ _.].*)?|.*[ _.](time|days|months|years)", re.I
+)
+AN_EVENT = re.compile(
+    r"(event|status|died|dead|death|deceased|vital.status|censor(ed)?|relapsed?|progressed)([ _.].*)?", re.I
+)
+
+
+class Outcome(NamedTuple):
+    """An encoded outcome, its task, and what was decided for the user."""
+
+    y: NDArray[Any]
+    task: str
+    notes: tuple[str, ...]
+
+
+def outcome_columns(options: Mapping[str, Any]) -> list[str]:
+    """The columns that are not features."""
+    given = [options[name] for name in ("outcome", "time", "event", "entry", "counts", "exposure")]
+    return [name for name in given if name is not None]
+
+
+def outcome_name(options: Mapping[str, Any]) -> str:
+    """What the record and the page call the outcome."""
+    return str(options["outcome"] or options["counts"] or f"{options['time']} until {options['event']}")
+
+
+def read_outcome(columns: Any, features: Sequence[str], options: Mapping[str, Any]) -> Outcome:
+    """The outcome that the options name, from its columns: an array, or a data frame of several."""
+    if options["time"]:
+        return _survival(columns, options)
+    if options["counts"]:
+        return _counts(columns, options)
+    task, why = outcome_task(columns, str(options["outcome"]), options["task"])
+    y = np.asarray(columns, dtype=np.float64) if task == "regression" else labels(columns)
+    notes = (why, *_other_kinds(y, str(options["outcome"]), features)) if task == "regression" else (why,)
+    return Outcome(y, task, notes)
+
+
+def _survival(frame: pd.DataFrame, options: Mapping[str, Any]) -> Outcome:
+    entry = None if options["entry"] is None else frame[options["entry"]]
+    y = survival_rows(frame[options["time"]], frame[options["event"]], entry, happened=options["event_value"])
+    happened = int(y["event"].sum())
+    told = f"survival: {happened} of {len(y)} samples had the event ({options['event']}), the others were censored"
+    few = (f"only {happened} samples had the event: little can be learned from them",) if happened < FEW_VALUES else ()
+    return Outcome(y, "survival", (told, *few))
+
+
+def _counts(found: Any, options: Mapping[str, Any]) -> Outcome:
+    if options["exposure"] is None:
+        return Outcome(count_rows(found), "counts", (f"counts of {options['counts']!r}",))
+    y = count_rows(found[options["counts"]], found[options["exposure"]])
+    return Outcome(y, "counts", (f"counts of {options['counts']!r} for {options['exposure']!r}",))
+
+
+def _other_kinds(y: NDArray[Any], name: str, features: Sequence[str]) -> tuple[str, ...]:
+    """What else numbers may be, and what to say then."""
+    event = next((feature for feature in features if AN_EVENT.fullmatch(feature.partition("=")[0])), None)
+    if A_TIME.fullmatch(name) and event is not None and y.min() >= 0:
+        column = event.partition("=")[0]
+        return (f"if {name!r} is the time until an event or until last seen, say --time {name} --event {column}",)
+    if y.min() >= 0 and (y % 1 == 0).all() and y.max() < 100 * max(y.mean(), 1.0) and y.var() > y.mean():
+        return (f"if {name!r} holds counts, say --counts {name}",)
+    return ()
+
+
+def labels(y: Any) -> NDArray[Any]:
+    """Classes as text, whole numbers without a decimal point: "1", not "1.0"."""
+    return np.array(
+        [str(int(v)) if isinstance(v, float) and v.is_integer() else str(v) for v in np.asarray(y).tolist()]
+    )
+
+
+def outcome_task(y: Any, name: str, asked: str | None) -> tuple[str, str]:
+    """Regression or classification, and a sentence that says why."""
+    values = np.asarray(y)
+    distinct = pd.unique(values)
+    numeric = values.dtype.kind in "fiu"
+    shown = ", ".join(map(str, sorted(labels(distinct[:4]).tolist())))
+    if len(distinct) < 2:
+        raise Failure(f"the outcome {name!r} is the same for all samples ({shown}): there is nothing to predict")
+    if asked == "regression" and not numeric:
+        raise Failure(
+            f"the outcome {name!r} holds words ({shown}), a regression needs numbers; use --task classification"
+        )
+    if asked == "regression":
+        return "regression", f"regression of {name!r}, as asked"
+    if (asked == "classification" or not numeric) and len(distinct) > min(MANY_CLASSES, len(values) // 2):
+        way_out = "use --task regression" if numeric else "is it a column of names?"
+        raise Failure(f"the outcome {name!r} has {len(distinct)} different values, hardly classes; {way_out}")
+    whole = not numeric or bool((np.asarray(values, dtype=np.float64) % 1 == 0).all())
+    two = len(distinct) == 2 and len(values) > 2  # of two rows with numbers each has its own
+    if asked == "classification" or not numeric or two:
+        told = "as asked" if asked else "since it holds words" if not numeric else "since it has two values"
+        return "classification", f"classification of {name!r} into {len(distinct)} classes ({shown}), {told}"
+    if whole and len(distinct) <= FEW_VALUES and len(values) >= 3 * len(distinct):
+        return "classification", (
+            f"classification of {name!r}: {len(distinct)} different whole numbers are taken for classes; "
+            "if they are amounts, say --task regression"
+        )
+    return "regression", f"regression of {name!r}, since it holds numbers"

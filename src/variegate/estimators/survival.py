@@ -1,0 +1,145 @@
+"""Survival with a diverse set of features."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..likelihoods import Grouped
+from ..metrics import concordance
+from ..predictions import NODE_WEIGHTS, NODES
+from ..tasks import Survival, as_survival
+from ..types import FloatArray
+from .parameters import documented
+from .selector import READ, DiverseSelector
+
+
+class StepFunction(NamedTuple):
+    """A function of time that changes at some times only.
+
+    >>> survival = StepFunction(np.array([1.0, 3.0]), np.array([0.8, 0.5]), before=1.0)
+    >>> survival([0.5, 1.0, 2.0, 4.0])
+    array([1. , 0.8, 0.8, 0.5])
+    """
+
+    x: FloatArray  # (K,) rising
+    y: FloatArray  # (K,) the value from each time on
+    before: float = 0.0
+
+    def __call__(self, times: Any) -> FloatArray:
+        """The values at some times."""
+        place = np.searchsorted(self.x, np.asarray(times, dtype=np.float64), side="right")
+        return np.asarray(np.append(self.before, self.y)[place])
+
+
+@documented
+class DiverseSurvival(DiverseSelector):
+    """Cox's proportional hazards on a diverse set of features, with uncertainty over the set.
+
+    Sets of columns are drawn from their posterior, under a determinantal point process as prior: features that tell
+    who has the event earlier and are unlike each other. Ties are Efron's. Risks are averaged over sets.
+
+    The outcome is as in scikit-survival: a structured array with a field of booleans (whether the event happened) and
+    a field of times; or two columns of times and events. `variegate.tasks.survival_rows(time, event, entry, strata)`
+    makes one with left truncation or strata.
+
+    {parameters}
+
+    {attributes}
+    coef_ : (M,)
+        Posterior means of the log hazard ratios, in the units of X, averaged over sets.
+    intercept_ : float
+        So that predict(X) = X @ coef_ + intercept_: the average row has risk 0.
+    map_coef_, map_intercept_ : the same given the chosen set
+    unique_times_ : (K,)
+        Times of events.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from variegate.tasks import survival_rows
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(150, 10))
+    >>> died = rng.exponential(np.exp(X[:, 3] - X[:, 7]))  # column 3 makes it later, column 7 earlier
+    >>> last_seen = rng.exponential(3.0, size=150)
+    >>> y = survival_rows(np.minimum(died, last_seen), died <= last_seen)
+    >>> model = DiverseSurvival(random_state=0).fit(X, y)
+    >>> np.flatnonzero(model.support_)
+    array([3, 7])
+    """
+
+    _task = Survival()
+
+    def _read(self, X: Any, y: Any) -> tuple[Any, Any]:
+        return validate_data(self, X, order="C", ensure_min_samples=2, **READ), self._outcome(y)
+
+    def _outcome(self, y: Any) -> NDArray[Any]:
+        return as_survival(y)
+
+    def _encoded(self, y: NDArray[Any], weights: FloatArray | None) -> NDArray[Any]:
+        return y
+
+    def _shaped(self, intercept: FloatArray, coef: FloatArray) -> tuple[float, FloatArray]:
+        return float(intercept[0]), coef[0]
+
+    @property
+    def unique_times_(self) -> FloatArray:
+        """Times of events (K,)."""
+        check_is_fitted(self)
+        y = self.selection_.training.y
+        return np.unique(y["time"][y["event"]])
+
+    def predict(self, X: Any) -> FloatArray:
+        """Risk of new rows (n,), the log hazard ratio against the average row: higher is earlier."""
+        (law,) = self._laws(X)
+        return law.mean
+
+    def predict_interval(self, X: Any, level: float = 0.95) -> FloatArray:
+        """Central credible interval of the risk of new rows, shape (n, 2)."""
+        (law,) = self._laws(X)
+        return law.interval(level)
+
+    def predict_survival_function(self, X: Any, return_array: bool = False, stratum: int = 0) -> Any:
+        """P(no event until t) of new rows, averaged over sets and coefficients, by Breslow's baseline of each set.
+
+        An array (n,) of functions of t; with `return_array` the values (n, K) at `unique_times_`. `stratum` is the
+        position of a stratum among the sorted labels.
+        """
+        return self._over_time(X, return_array, stratum, lambda survival: survival, 1.0)
+
+    def predict_cumulative_hazard_function(self, X: Any, return_array: bool = False, stratum: int = 0) -> Any:
+        """−log of the survival function of new rows; otherwise as `predict_survival_function`."""
+        return self._over_time(X, return_array, stratum, lambda survival: -np.log(survival), 0.0)
+
+    def _over_time(self, X: Any, return_array: bool, stratum: int, of: Any, before: float) -> Any:
+        (law,) = self._laws(X)
+        times = self.unique_times_
+        survival = np.zeros((law.means.shape[1], len(times)))
+        for component, mean, scale in zip(
+            self.selection_.components, law.latent_means, law.latent_scales, strict=True
+        ):
+            hazard = _baseline(component, times, stratum)
+            for node, share in zip(NODES, NODE_WEIGHTS, strict=True):
+                survival += component.weight * share * np.exp(-np.outer(np.exp(mean + node * scale), hazard))
+        values = of(np.clip(survival, 1e-300, 1.0))
+        return values if return_array else np.array([*map(_function(times, before), values), None], dtype=object)[:-1]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Harrell's concordance index of the risks; `sample_weight` is not used."""
+        rows = as_survival(y)
+        return concordance(rows["time"], rows["event"], self.predict(X))
+
+
+def _function(times: FloatArray, before: float) -> Any:
+    return lambda values: StepFunction(times, values, before)
+
+
+def _baseline(component: Any, times: FloatArray, stratum: int) -> FloatArray:
+    """Cumulative hazard of the average row at some times (K,)."""
+    likelihood, S = component.likelihood, component.S
+    if isinstance(likelihood, Grouped):
+        likelihood, S = likelihood.likelihood, likelihood.columns(S)
+    known, total = likelihood.event_times, likelihood.baseline(S)
+    here = known[0] == stratum
+    return StepFunction(known[1, here], total[here])(times)

@@ -1,0 +1,16 @@
+"""Tables larger than memory: read in blocks, wherever they are."""
+
+from .home import as_large_table, open_large_table
+from .looks import FirstLook, Moments, first_look
+from .protocol import Block, LargeTable, Work
+
+__all__ = [
+    "Block",
+    "FirstLook",
+    "LargeTable",
+    "Moments",
+    "Work",
+    "as_large_table",
+    "first_look",
+    "open_large_table",
+]

@@ -1,0 +1,103 @@
+"""Arrays in memory or in a memory-mapped file, and sparse tables."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..data import UnreadableInput
+from ..types import IntArray
+from .protocol import Block, Work, blocks_of, here
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayTable:
+    """A numeric array (N, M), perhaps a memory map; whole numbers stay as narrow as they are.
+
+    >>> ArrayTable(np.arange(6, dtype=np.int8).reshape(2, 3)).columns(np.array([2]))
+    array([[2],
+           [5]], dtype=int8)
+    """
+
+    X: npt.NDArray[Any]
+    names: npt.NDArray[Any] | None = None
+    samples: npt.NDArray[Any] | None = None
+    width: int | None = field(default=None, repr=False)  # columns of a block
+
+    def __post_init__(self) -> None:
+        if self.X.ndim != 2 or self.X.dtype.kind not in "fiub":
+            raise ValueError(f"X must be a table of numbers (N, M), got {self.X.dtype} of shape {self.X.shape}.")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(N, M)."""
+        return int(self.X.shape[0]), int(self.X.shape[1])
+
+    def columns(self, S: IntArray) -> npt.NDArray[Any]:
+        """Some columns (N, |S|)."""
+        return np.ascontiguousarray(self.X[:, S])
+
+    def over_columns(self, work: Work) -> Iterator[tuple[slice, Any]]:
+        """One pass, in blocks of columns."""
+        return here(blocks_of(self.shape, columns=self.width), self._read, work)
+
+    def _read(self, block: Block) -> npt.NDArray[Any]:
+        return np.asarray(self.X[block.rows, block.columns])
+
+
+@dataclass(frozen=True, eq=False)
+class SparseTable:
+    """A scipy.sparse table, of which some columns at a time are made dense.
+
+    >>> from scipy import sparse
+    >>> SparseTable(sparse.csc_array(np.eye(2))).columns(np.array([1]))
+    array([[0.],
+           [1.]])
+    """
+
+    X: Any  # CSC
+    names: npt.NDArray[Any] | None = None
+    samples: npt.NDArray[Any] | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(N, M)."""
+        return int(self.X.shape[0]), int(self.X.shape[1])
+
+    def columns(self, S: IntArray) -> npt.NDArray[Any]:
+        """Some columns (N, |S|), dense."""
+        return np.asarray(self.X[:, S].toarray())
+
+    def over_columns(self, work: Work) -> Iterator[tuple[slice, Any]]:
+        """One pass, in blocks of columns."""
+        return here(blocks_of(self.shape), lambda block: self.X[:, block.columns].toarray(), work)
+
+
+def open_npy(path: str | Path) -> ArrayTable:
+    """A .npy file of numbers, memory-mapped; names of columns and rows stand beside it, one a line.
+
+    For genes.npy these are genes.columns.txt and genes.rows.txt, if there are any.
+    """
+    path = Path(path)
+    try:
+        X = np.load(path, mmap_mode="r", allow_pickle=False)
+    except Exception as error:  # numpy raises many kinds for bytes that are no array
+        raise UnreadableInput(f"{path}: expected an array in .npy format, but it cannot be read ({error})") from None
+    if X.ndim != 2 or X.dtype.kind not in "fiub":
+        raise UnreadableInput(f"{path}: expected a table of numbers (rows, columns), got {X.dtype} of shape {X.shape}")
+    names, samples = (
+        _lines(path.with_suffix(f".{axis}.txt"), X.shape[i]) for i, axis in ((1, "columns"), (0, "rows"))
+    )
+    return ArrayTable(X, names, samples)
+
+
+def _lines(path: Path, n: int) -> npt.NDArray[Any] | None:
+    if not path.is_file():
+        return None
+    found = path.read_text(encoding="utf-8").splitlines()
+    if len(found) != n:
+        raise UnreadableInput(f"{path}: expected {n:,} names, one a line, got {len(found):,}")
+    return np.array(found, dtype=object)

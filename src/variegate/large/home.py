@@ -1,0 +1,73 @@
+"""Where a large table may be."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ..data import UnreadableInput
+from .arrays import ArrayTable, SparseTable, open_npy
+from .chunked import DaskTable, ZarrTable, open_parquet, open_zarr
+from .genotypes import open_genotypes
+from .protocol import LargeTable
+
+OPENERS: dict[str, Callable[[str | Path], LargeTable]] = {
+    ".bed": open_genotypes,
+    ".npy": open_npy,
+    ".zarr": open_zarr,
+    ".parquet": open_parquet,
+    ".pq": open_parquet,
+}
+
+
+def as_large_table(X: Any) -> LargeTable:
+    """A table to be read in blocks: one of this room, an array, a memory map, a sparse table, a zarr or Dask array.
+
+    >>> as_large_table(np.eye(3)).shape
+    (3, 3)
+    """
+    if isinstance(X, LargeTable):
+        return X
+    if isinstance(X, np.ndarray):
+        return ArrayTable(X)
+    if sparse.issparse(X):
+        return SparseTable(sparse.csc_array(X))
+    if _is_zarr(X):
+        return ZarrTable(X)
+    if _is_dask(X):
+        return DaskTable(X)
+    raise TypeError(f"X must be an array, a sparse table, or a zarr or Dask array, got {type(X).__name__}.")
+
+
+def _is_zarr(X: Any) -> bool:
+    return type(X).__module__.startswith("zarr.") and type(X).__name__ == "Array"
+
+
+def _is_dask(X: Any) -> bool:
+    return type(X).__module__.startswith("dask.array.")
+
+
+def is_out_of_core(X: Any) -> bool:
+    """Whether X is, by its type, not in memory.
+
+    >>> is_out_of_core(np.eye(3))
+    False
+    """
+    return isinstance(X, np.memmap | LargeTable) or _is_zarr(X) or _is_dask(X)
+
+
+def open_large_table(path: str | Path) -> LargeTable:
+    """A table in a file: PLINK's .bed, .npy, .zarr, .parquet.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/t.npy", np.eye(3, dtype=np.int8))
+    ...     open_large_table(f"{folder}/t.npy").shape
+    (3, 3)
+    """
+    ending = Path(path).suffix.lower()
+    if ending not in OPENERS:
+        raise UnreadableInput(f"{path}: expected one of {', '.join(OPENERS)}")
+    return OPENERS[ending](path)

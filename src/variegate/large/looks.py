@@ -1,0 +1,95 @@
+"""The first pass over a table: means and deviations of its columns, and how they relate to the outcome."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..design import FAINT
+from ..types import FloatArray
+from .protocol import Block, LargeTable
+
+
+class Moments(NamedTuple):
+    """Columns as they are standardised; arrays (M,). Missing entries count as the mean of their column.
+
+    >>> Moments(np.zeros(2), np.array([2.0, 0.0]), np.zeros(2, dtype=int)).inverse_scale
+    array([0.5, 0. ])
+    """
+
+    centre: FloatArray
+    scale: FloatArray  # 0 for constant columns
+    missing: npt.NDArray[np.int64]
+
+    @property
+    def inverse_scale(self) -> FloatArray:
+        """One over the scale, 0 for constant columns."""
+        return np.divide(1.0, self.scale, out=np.zeros_like(self.scale), where=self.scale > 0)
+
+    def take(self, columns: Any) -> "Moments":
+        """Those of some columns."""
+        return Moments(*(values[columns] for values in self))
+
+
+class Sums(NamedTuple):
+    """Of a block; arrays (w,)."""
+
+    weight: FloatArray  # of the present entries
+    mean: FloatArray
+    squares: FloatArray  # weighted, from the mean
+    missing: npt.NDArray[np.int64]
+    products: FloatArray  # (K, w) vectors times the present entries, measured from the mean
+    vectors: FloatArray  # (K, w) sums of the vectors over the present entries
+
+
+@dataclass(frozen=True)
+class FirstLook:
+    """Weighted moments of every column, and the products of the centred columns with some vectors."""
+
+    weights: FloatArray  # (N,)
+    vectors: FloatArray  # (K, N)
+
+    def of_block(self, values: npt.NDArray[Any], block: Block) -> Sums:
+        """Sums of a block, in double precision."""
+        X = values.astype(np.float64)
+        w, V = self.weights[block.rows], self.vectors[:, block.rows]
+        if not np.isfinite(X.sum()):
+            return self._of_incomplete(X, w, V, block)
+        total = np.full(X.shape[1], w.sum())
+        mean = (w @ X) / np.where(total > 0, total, 1.0)
+        X -= mean
+        nothing, sums = np.zeros(X.shape[1], dtype=np.int64), np.repeat(V.sum(axis=1)[:, None], X.shape[1], axis=1)
+        return Sums(total, mean, w @ np.square(X), nothing, V @ X, sums)
+
+    def _of_incomplete(self, X: FloatArray, w: FloatArray, V: FloatArray, block: Block) -> Sums:
+        gone = np.isnan(X)
+        if np.isinf(X).any():
+            column = block.columns.start + int(np.flatnonzero(np.isinf(X).any(axis=0))[0])
+            raise ValueError(f"X must be finite, got infinity in column {column}. Drop or impute it.")
+        total = w @ ~gone
+        mean = (w @ np.where(gone, 0.0, X)) / np.where(total > 0, total, 1.0)
+        X = np.where(gone, 0.0, X - mean)
+        return Sums(total, mean, w @ np.square(X), gone.sum(axis=0), V @ X, V @ ~gone)
+
+    def of_columns(self, parts: Sequence[Sums], columns: slice) -> tuple[FloatArray, ...]:
+        """Centre, scale, missing and products of the columns, missing entries at the mean."""
+        total = np.sum([p.weight for p in parts], axis=0)
+        safe = np.where(total > 0, total, 1.0)
+        centre = np.sum([p.weight * p.mean for p in parts], axis=0) / safe
+        squares = np.sum([p.squares + p.weight * np.square(p.mean - centre) for p in parts], axis=0)
+        scale = np.sqrt(squares / self.weights.sum())
+        scale = np.where(scale <= np.maximum(FAINT, 4 * np.finfo(float).eps * np.abs(centre)), 0.0, scale)
+        products = np.sum([p.products + (p.mean - centre) * p.vectors for p in parts], axis=0)
+        return centre, scale, np.sum([p.missing for p in parts], axis=0), products
+
+
+def first_look(table: LargeTable, weights: FloatArray, vectors: FloatArray) -> tuple[Moments, FloatArray]:
+    """Moments of all columns, and the products (K, M) of the centred columns with vectors (K, N). One pass."""
+    M = table.shape[1]
+    centre, scale, missing = np.empty(M), np.empty(M), np.empty(M, dtype=np.int64)
+    products = np.empty((len(vectors), M))
+    for columns, found in table.over_columns(FirstLook(weights, vectors)):
+        centre[columns], scale[columns], missing[columns], products[:, columns] = found
+    return Moments(centre, scale, missing), products

@@ -1,0 +1,291 @@
+"""Likelihoods of a linear predictor whose evidence a Gaussian approximates: what EP and Laplace's method share."""
+
+import copy
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from ..design import Design, RoughDesign
+from ..gram import GramRows
+from ..types import FloatArray, IntArray
+from . import checks
+from .auxiliary import Auxiliary
+from .flips import Factor, additions, exchanges, factorise, removals
+from .probe import Probe
+from .projection import covariate_design
+from .protocol import Coefficients, FlipGains, Predictive, QuadraticForm
+
+FIXED_VARIANCE = 100.0  # prior variance of the intercept and of the standardised covariates' coefficients
+BATCH_BYTES = 1 << 22  # products with X are batched over sets up to this size
+COLUMN_BYTES = 1 << 25
+ANSWERS = 512  # sets whose coefficients are remembered: more than a prediction averages over
+BLOCK = 1024  # columns whose curvature is computed together
+
+
+class Solution(NamedTuple):
+    """The posterior of the coefficients of a set, as a Gaussian."""
+
+    given: Auxiliary  # Gaussian terms that stand for the likelihood
+    factor: Factor  # of the posterior precision, the set's columns first, then the fixed ones
+    log_evidence: float
+
+
+class ApproximateLikelihood:
+    """η = β₀ + C̃δ + X̃_S β, β_j ~ N(0, 1/c), β₀, δ_j ~ N(0, 100), columns of X and covariates standardised.
+
+    A member solves one set (`_solve`) and says what new rows follow (`_law`). Around the solution the likelihood is
+    Gaussian terms exp(bᵀη − ½ηᵀAη). Flip gains keep the terms of S, so they are those of a Gaussian model, exact to
+    first order because the evidence is stationary in the terms:
+
+        Δ_m = ½ log c − ½ log d_m + ½ e_m²/d_m,  d_m = c + x̃_mᵀAx̃_m − |L⁻¹Z_SᵀAx̃_m|².
+    """
+
+    exact_gains = False
+    n_outcomes = 1
+    nuisance = np.nan
+    _null = 0.0  # added to every linear predictor
+
+    def __init__(self, X: Any, slab_precision: float, covariates: Any, sample_weight: Any, intercept: bool) -> None:
+        design, weights = checks.measured(X, sample_weight)
+        N, M = design.shape
+        C = checks.covariate_table(covariates, N)
+        self.slab_precision = checks.positive(slab_precision, "slab_precision")
+        self._weights, self._design, self._covariates = weights, design, covariate_design(C, weights)
+        self._gains_design: Design | RoughDesign = design
+        # gathering columns of a C-ordered table misses the cache at every entry, so those in use are kept as rows
+        self._columns = GramRows(design.column_rows, M, COLUMN_BYTES, width=N)
+        ones = np.ones((int(intercept), N))
+        self._fixed = np.vstack([ones, self._covariates.columns(np.arange(C.shape[1])).T])
+        self._intercept = intercept
+        self._answers: dict[bytes, Factor] = {}
+
+    # --- members differ in these --------------------------------------------------------------------------------
+
+    def _solve(self, S: IntArray) -> Solution:
+        """The posterior of the coefficients given S, from what is known of other sets."""
+        raise NotImplementedError
+
+    def _solve_anew(self, S: IntArray) -> Solution:
+        """The same from nothing: what users see must not depend on earlier calls."""
+        raise NotImplementedError
+
+    def _law(self, mean: FloatArray, variance: FloatArray) -> Predictive:
+        """What follows from linear predictors with these moments (n,)."""
+        raise NotImplementedError
+
+    # --- evidence -----------------------------------------------------------------------------------------------
+
+    @property
+    def n_features(self) -> int:
+        """M."""
+        return self._design.shape[1]
+
+    @property
+    def varying(self) -> npt.NDArray[np.bool_]:
+        """Which columns (M,) are not constant."""
+        return self._design.varying
+
+    def with_slab_precision(self, c: float) -> Self:
+        """Return the same data and warm starts with another slab precision."""
+        twin = copy.copy(self)
+        twin.slab_precision = checks.positive(c, "slab_precision")
+        twin._answers = {}
+        return twin
+
+    def with_nuisance(self, value: float) -> Self:
+        """Return itself: there is no such parameter."""
+        return self
+
+    def log_evidence(self, S: IntArray) -> float:
+        """Log p(y | S), approximately."""
+        return self._solve(S).log_evidence
+
+    def flip_gains(self, S: IntArray) -> FlipGains:
+        """Gains of all M features with the terms of S: O(N|S|M), in matrix products."""
+        values, gains = self.flip_gains_many([S])
+        return FlipGains(float(values[0]), gains[0])
+
+    def flip_gains_many(self, sets: Sequence[IntArray]) -> tuple[FloatArray, FloatArray]:
+        """Log evidence (n,) and gains (n, M); the products with X are shared between sets."""
+        values, gains = np.empty(len(sets)), np.empty((len(sets), self.n_features))
+        for batch in self._batches(sets):
+            values[batch], gains[batch] = self._flip_gains_batch(sets[batch])
+        return values, gains
+
+    def exchange_gains(self, S: IntArray) -> FloatArray:
+        """Log p(y | S∖j ∪ m) − log p(y | S) for each member j and every m outside, with the terms of S (|S|, M)."""
+        solved = self._solve(S)
+        cross, squares = self._products([self._product_rows(S, solved)], [solved.given])
+        changed = exchanges(solved.factor, cross[0][:-1], squares[0], cross[0][-1], self.slab_precision)
+        return np.asarray(0.5 * (changed.explained - changed.log_det)[: len(S)])
+
+    def _rows(self, S: IntArray) -> FloatArray:
+        """The columns of S and the fixed ones (k, N)."""
+        return np.vstack([self._columns.rows(S), self._fixed])
+
+    def _prior(self, S: IntArray, c: float | None = None) -> FloatArray:
+        """Prior precisions of their coefficients (k,)."""
+        prior = np.full(len(S) + len(self._fixed), 1.0 / FIXED_VARIANCE)
+        prior[: len(S)] = self.slab_precision if c is None else c
+        return prior
+
+    def _mean_predictor(self, sets: Sequence[IntArray], c: float) -> FloatArray:
+        """The linear predictor (N,) at the posterior means of the coefficients, averaged over sets."""
+        twin = self.with_slab_precision(c)
+        return np.asarray(np.mean([twin._answer(S).mean() @ self._rows(S) for S in sets], axis=0))
+
+    def _product_rows(self, S: IntArray, solved: Solution) -> FloatArray:
+        return np.vstack([solved.given.times(self._rows(S)), solved.given.information])
+
+    def _products(self, rows: list[FloatArray], given: list[Auxiliary]) -> tuple[list[FloatArray], FloatArray]:
+        """Rows times X̃, and x̃ᵀAx̃ of every column under each of the terms (n, M)."""
+        precisions = np.stack([terms.precision for terms in given])
+        cross, squares = self._gains_design.cross_and_squares(np.vstack(rows), precisions)
+        for row, terms in zip(squares, given, strict=True):
+            if terms.shared is not None:
+                row -= self._shared_squares(terms)
+        return np.split(cross, np.cumsum([len(r) for r in rows])[:-1]), squares
+
+    def _shared_squares(self, given: Auxiliary) -> FloatArray:
+        """What rows share of x̃ᵀAx̃ (M,), a block of columns at a time. O(NM)."""
+        M = self.n_features
+        blocks = [np.arange(start, min(start + BLOCK, M)) for start in range(0, M, BLOCK)]
+        factors = (given.factor(self._design.column_rows(some)) for some in blocks)
+        return np.concatenate([np.square(F).sum(axis=0) for F in factors])
+
+    def _batches(self, sets: Sequence[IntArray]) -> Iterator[slice]:
+        """Cut the sets into runs whose stacked rows times M stay below BATCH_BYTES, one set at least."""
+        start, rows, most = 0, 0, BATCH_BYTES // (8 * self.n_features)
+        for i, S in enumerate(sets):
+            needed = len(S) + len(self._fixed) + 2
+            if i > start and rows + needed > most:
+                yield slice(start, i)
+                start, rows = i, 0
+            rows += needed
+        if len(sets):
+            yield slice(start, len(sets))
+
+    def _flip_gains_batch(self, sets: Sequence[IntArray]) -> tuple[FloatArray, FloatArray]:
+        solved = [self._solve(S) for S in sets]
+        rows = [self._product_rows(S, s) for S, s in zip(sets, solved, strict=True)]
+        parts, diagonals = self._products(rows, [s.given for s in solved])
+        gains = np.empty((len(sets), self.n_features))
+        c = self.slab_precision
+        for i, (S, s, part) in enumerate(zip(sets, solved, parts, strict=True)):
+            added = additions(s.factor, part[:-1], diagonals[i], part[-1], c)
+            gains[i] = 0.5 * (np.log(c) - added.log_det + added.explained)
+            own = removals(s.factor, slice(len(S)))
+            gains[i, S] = 0.5 * (np.log(c) - own.log_det + own.explained)
+        return np.array([s.log_evidence for s in solved]), gains
+
+    # --- quadratic forms ----------------------------------------------------------------------------------------
+
+    @property
+    def widths(self) -> IntArray:
+        """One column for each feature (M,)."""
+        return np.ones(self.n_features, dtype=np.int64)
+
+    def columns_of(self, features: IntArray) -> FloatArray:
+        """Standardised columns (C, N)."""
+        return self._columns.rows(features)
+
+    def quadratic_forms(self, features: IntArray, Z: FloatArray, auxiliary: Auxiliary) -> list[QuadraticForm]:
+        """The evidence given the terms, intercept and covariates integrated out. O(N|features|)."""
+        cross = auxiliary.times(self._fixed) @ Z.T
+        F = auxiliary.factor(Z)
+        squares = np.square(Z) @ auxiliary.precision - np.square(F).sum(axis=0)
+        form = self._form(auxiliary, cross, squares, Z @ auxiliary.information)
+        return [form._replace(fixed=np.vstack([form.fixed, F])) if len(F) else form]
+
+    def gram_rows(self, S: IntArray, auxiliary: Auxiliary) -> list[tuple[FloatArray, QuadraticForm]]:
+        """Rows of the Gram matrix given the terms (|S|, M), and the form over all columns, without what rows share."""
+        k = len(S)
+        rows = np.vstack([auxiliary.times(np.vstack([self._columns.rows(S), self._fixed])), auxiliary.information])
+        cross, squares = self._design.cross_and_squares(rows, auxiliary.precision[None])
+        if auxiliary.shared is not None:
+            squares[0] -= self._shared_squares(auxiliary)
+        form = self._form(auxiliary, cross[k:-1], squares[0], cross[-1])
+        return [(cross[:k] - form.fixed[:, S].T @ form.fixed, form)]
+
+    def _form(
+        self, auxiliary: Auxiliary, cross: FloatArray, squares: FloatArray, information: FloatArray
+    ) -> QuadraticForm:
+        factor = self._fixed_part(auxiliary)
+        V = factor.half_solve(np.ascontiguousarray(cross))
+        diagonal = np.maximum(squares - np.einsum("ij,ij->j", V, V), 0.0)
+        return QuadraticForm(auxiliary.precision, V, diagonal, information - factor.u @ V)
+
+    def _fixed_part(self, auxiliary: Auxiliary) -> Factor:
+        """Of the precision of the fixed coefficients."""
+        A = auxiliary.inner(self._fixed)
+        A.flat[:: len(A) + 1] += 1.0 / FIXED_VARIANCE
+        return factorise(A, self._fixed @ auxiliary.information)
+
+    def probes(self, U: IntArray, sets: Sequence[IntArray]) -> list[Probe]:
+        """What tells the evidence of further columns given sets of columns in U, at an expansion around the sets.
+
+        What the rows of a partial likelihood share counts between columns, not in the squares of a column.
+        """
+        given = self.expand(sets, self.slab_precision)
+        Z = self._columns.rows(U)
+        (form,) = self.quadratic_forms(U, Z, given)
+        n = len(self._fixed)
+        fixed = self._fixed_part(given)
+        rows = np.vstack([given.times(Z), given.times(self._fixed), given.information])
+        return [
+            Probe(
+                rows=rows,
+                squares=given.precision[None],
+                gram=form.rows(Z, np.arange(len(U))),
+                information=form.information,
+                loadings=form.fixed[:n],
+                fixed=fixed,
+                total=np.nan,
+            )
+        ]
+
+    def expand(self, sets: Sequence[IntArray], c: float) -> Auxiliary:
+        """The log-likelihood to second order at the mean of the sets' linear predictors."""
+        raise NotImplementedError
+
+    # --- coefficients and predictions ---------------------------------------------------------------------------
+
+    def _answer(self, S: IntArray) -> Factor:
+        """The posterior of the coefficients; those of some hundred sets are remembered."""
+        key = S.tobytes()
+        if key not in self._answers:
+            while len(self._answers) >= ANSWERS:
+                del self._answers[next(iter(self._answers))]
+            self._answers[key] = self._solve_anew(S).factor
+        return self._answers[key]
+
+    def coefficients(self, S: IntArray) -> Coefficients:
+        """Gaussian posterior of the coefficients, in the units of X."""
+        s, first = len(S), len(S) + int(self._intercept)
+        factor = self._answer(S)
+        mean, units = factor.mean(), self._design.inverse_scale[S]
+        beta, delta = units * mean[:s], self._covariates.inverse_scale * mean[first:]
+        level = (
+            self._null + float(mean[s:first].sum()) - self._design.centre[S] @ beta - self._covariates.centre @ delta
+        )
+        covariance = factor.inverse()
+        spread = np.square(self._covariates.inverse_scale) * covariance.diagonal()[first:]
+        return Coefficients(float(level), beta, covariance[:s, :s] * np.outer(units, units), delta, spread)
+
+    def predictive(self, S: IntArray, X_new: Any, covariates: Any = None) -> Predictive:
+        """The law of new rows (n, M), averaged over the posterior of the coefficients."""
+        p = self._covariates.shape[1]
+        new = checks.new_rows(X_new, covariates, self.n_features, p)
+        ones = np.ones((int(self._intercept), new.X.shape[0]))
+        Z = np.vstack(
+            [
+                self._design.standardised(new.X, S).T,
+                ones,
+                self._covariates.standardised(new.covariates, np.arange(p)).T,
+            ]
+        )
+        factor = self._answer(S)
+        mean = self._null + factor.mean() @ Z
+        return self._law(mean, np.square(factor.half_solve(Z)).sum(axis=0))

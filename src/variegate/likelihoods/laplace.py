@@ -1,0 +1,147 @@
+"""Any log-likelihood of a linear predictor, with the coefficients integrated out by Laplace's method."""
+
+import copy
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, NamedTuple, Self, TypeVar
+
+import numpy as np
+
+from ..types import FloatArray, IntArray
+from .approximate import ApproximateLikelihood, Solution
+from .auxiliary import Auxiliary
+from .flips import factorise
+from .protocol import Predictive
+from .terms import Derivatives, Terms
+
+SETTLED = 1e-10  # nats that the next Newton step would gain
+MAX_STEPS = 100
+STEEPEST = 50.0  # change of a linear predictor in a step, beyond which exponentials overflow
+
+
+SomeTerms = TypeVar("SomeTerms", bound=Terms)
+
+
+class Point(NamedTuple):
+    """Coefficients w (k,), their linear predictor ξ (N,), and the log-likelihood there, also with the prior."""
+
+    w: FloatArray
+    xi: FloatArray
+    derivatives: Derivatives
+    value: float
+
+
+class Laplace(ApproximateLikelihood, Generic[SomeTerms]):
+    """A likelihood from a function of the linear predictor and its derivatives.
+
+    log p(y | η), η = null + β₀ + C̃δ + X̃_S β,  β_j ~ N(0, 1/c),  β₀, δ_j ~ N(0, 100),
+
+    columns of X and covariates standardised. With w all coefficients, Λ their prior precisions, and ŵ the mode::
+
+        log p(y|S) ≈ log p(y|η̂) − ½ŵᵀΛŵ + ½ log|Λ| − ½ log|Λ + ZᵀAZ|,  A = −∂²/∂η² at η̂
+
+    Parameters
+    ----------
+    X : (N, M) float64 or float32 array (used in place), or scipy.sparse
+    terms : the log-likelihood, log-concave: an object with `null` and `derivatives(eta)`; see `Terms`
+    slab_precision : c, on the scale of columns with unit standard deviation
+    covariates : (N, p), always in the model
+    sample_weight : (N,), to standardise the columns with; the terms have their own
+    intercept : False where the terms do not change with the level of η
+
+    >>> from variegate.likelihoods.terms import Logits
+    >>> X = np.random.default_rng(0).normal(size=(40, 3))
+    >>> likelihood = Laplace(X, Logits((X[:, 1] > 0).astype(float)))
+    >>> likelihood.flip_gains(np.array([], dtype=int)).gains.argmax()
+    np.int64(1)
+    """
+
+    can_augment = False
+
+    def __init__(
+        self,
+        X: Any,
+        terms: SomeTerms,
+        *,
+        slab_precision: float = 1.0,
+        covariates: Any = None,
+        sample_weight: Any = None,
+        intercept: bool = True,
+    ) -> None:
+        super().__init__(X, slab_precision, covariates, sample_weight, intercept)
+        self.terms = terms
+        self._null = terms.null
+        self._start = np.zeros(self.n_features + len(self._fixed))
+
+    @property
+    def noise_variance(self) -> float:
+        """As much as the logistic law has: what a share of explained variance refers to."""
+        return np.pi**2 / 3
+
+    def roughly(self, rough: bool) -> Self:
+        """Return the same data with a start of its own: a chain must not depend on what was computed before it."""
+        twin = copy.copy(self)
+        twin._start = np.zeros_like(self._start)
+        return twin
+
+    def _solve(self, S: IntArray) -> Solution:
+        known = np.concatenate([S, np.arange(self.n_features, len(self._start))])
+        solution, mode = self._maximised(S, self._start[known])
+        self._start[known] = mode
+        return solution
+
+    def _solve_anew(self, S: IntArray) -> Solution:
+        return self._maximised(S, np.zeros(len(S) + len(self._fixed)))[0]
+
+    def _maximised(self, S: IntArray, start: FloatArray) -> tuple[Solution, FloatArray]:
+        """The solution and the mode ŵ, by Newton's method from a start."""
+        Zt, prior = self._rows(S), self._prior(S)
+
+        def at(w: FloatArray) -> Point:
+            xi = w @ Zt
+            found = self.terms.derivatives(self._null + xi)
+            return Point(w, xi, found, found.value - 0.5 * float(prior @ np.square(w)))
+
+        here = at(start)
+        nothing = here if not start.any() else at(np.zeros_like(start))
+        if not here.value >= nothing.value:  # a start that suits other sets better than this one
+            here = nothing
+        for _ in range(MAX_STEPS):
+            given = here.derivatives.expanded(here.xi)
+            A = given.inner(Zt)
+            A.flat[:: len(A) + 1] += prior
+            factor = factorise(A, Zt @ given.information)
+            step = factor.mean() - here.w
+            gained = float(step @ (Zt @ here.derivatives.slope - prior * here.w))
+            if gained <= SETTLED:
+                break
+            step *= min(1.0, STEEPEST / max(float(np.abs(step @ Zt).max()), STEEPEST))
+            here = _climbed(at, here, step)
+        else:
+            warnings.warn(
+                f"Laplace's method stopped {gained:.1e} nats below the mode; a larger slab precision makes it "
+                "converge.",
+                RuntimeWarning,
+                stacklevel=4,
+            )
+        slab = 0.5 * float(np.log(prior).sum()) - 0.5 * factor.log_det
+        return Solution(given, factor, here.value + slab), here.w
+
+    def _law(self, mean: FloatArray, variance: FloatArray) -> Predictive:
+        scale = np.sqrt(variance)
+        return Predictive(mean, scale, np.inf, mean, scale)
+
+    def expand(self, sets: Sequence[IntArray], c: float) -> Auxiliary:
+        """The log-likelihood to second order at the mean of the sets' linear predictors."""
+        xi = self._mean_predictor(sets, c)
+        return self.terms.derivatives(self._null + xi).expanded(xi)
+
+
+def _climbed(at: Callable[[FloatArray], Point], here: Point, step: FloatArray) -> Point:
+    """The end of the step, halved until it is not lower."""
+    for _ in range(40):
+        there = at(here.w + step)
+        if there.value >= here.value - 1e-12 * abs(here.value):
+            return there
+        step = 0.5 * step
+    return here

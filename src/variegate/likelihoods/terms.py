@@ -1,0 +1,122 @@
+"""Log-likelihoods as functions of the linear predictor, with their derivatives."""
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from scipy.special import expit, log_expit, logit
+
+from ..types import FloatArray
+from .auxiliary import Auxiliary, Shared
+
+NEWTON_STEPS, SETTLED = 50, 1e-8
+FAINT = 1e-8  # share of the weights added to the diagonal of a Hessian: columns may depend on each other
+
+
+class Derivatives(NamedTuple):
+    """A log-likelihood at η (N,) and its derivatives.
+
+    The curvature −∂²/∂η² is diag(weight), or less where rows share something: diag(weight) − PᵀP.
+
+    >>> Derivatives(value=-0.5, slope=np.array([1.0]), weight=np.array([1.0])).expanded(np.zeros(1)).information
+    array([1.])
+    """
+
+    value: float
+    slope: FloatArray  # (N,)
+    weight: FloatArray  # (N,)
+    shared: Shared | None = None  # P
+
+    def expanded(self, xi: FloatArray) -> Auxiliary:
+        """The second-order expansion as Gaussian terms of ξ = η − null, here at ξ (N,)."""
+        information = self.slope + self.weight * xi
+        if self.shared is not None:
+            information -= self.shared.times(xi[None])[0]
+        return Auxiliary(self.weight, information, self.shared)
+
+
+class Terms(Protocol):
+    """log p(y | η) up to a constant, log-concave; η (N,) the linear predictors of the rows.
+
+    >>> terms: Terms = Logits(np.array([0.0, 1.0, 1.0]))
+    >>> terms.derivatives(np.full(3, terms.null)).slope.sum().round(9) + 0.0
+    np.float64(0.0)
+    """
+
+    @property
+    def null(self) -> float:
+        """The predictor of all rows without any column, at its maximum."""
+        ...
+
+    def derivatives(self, eta: FloatArray) -> Derivatives:
+        """The log-likelihood at η (N,)."""
+        ...
+
+
+class Squares(NamedTuple):
+    """Numbers with noise of variance one: −½ Σ (y_i − η_i)².
+
+    >>> Squares(np.array([1.0, 3.0])).derivatives(np.zeros(2)).slope
+    array([1., 3.])
+    """
+
+    y: FloatArray  # (N,)
+
+    @property
+    def null(self) -> float:
+        """The mean."""
+        return float(self.y.mean())
+
+    def derivatives(self, eta: FloatArray) -> Derivatives:
+        """Residuals."""
+        left = self.y - eta
+        return Derivatives(-0.5 * float(left @ left), left, np.ones_like(left))
+
+
+class Logits(NamedTuple):
+    """Two classes, P(y_i = 1) = σ(η_i).
+
+    >>> Logits(np.array([0.0, 1.0])).derivatives(np.zeros(2)).slope
+    array([-0.5,  0.5])
+    """
+
+    y: FloatArray  # (N,) zeros and ones
+
+    @property
+    def null(self) -> float:
+        """Log-odds of the second class."""
+        return float(logit(self.y.mean()))
+
+    def derivatives(self, eta: FloatArray) -> Derivatives:
+        """Slope y − p and weight p(1 − p)."""
+        p = expit(eta)
+        value = float(log_expit(np.where(self.y > 0, eta, -eta)).sum())
+        return Derivatives(value, self.y - p, p * (1.0 - p))
+
+
+def fitted_predictor(terms: Terms, Z: FloatArray, ridge: float) -> FloatArray:
+    """The linear predictor (N,) of an intercept and the columns Z (N, k), at the maximum of value − ½ ridge |β|².
+
+    >>> fitted_predictor(Squares(np.array([1.0, 3.0])), np.zeros((2, 0)), 0.0)
+    array([2., 2.])
+    """
+    X = np.column_stack([np.ones(len(Z)), Z])
+    rows, penalty = np.ascontiguousarray(X.T), np.append(0.0, np.full(Z.shape[1], ridge))
+    beta = np.append(terms.null, np.zeros(Z.shape[1]))
+
+    def at(beta: FloatArray) -> tuple[Derivatives, float]:
+        found = terms.derivatives(X @ beta)
+        return found, found.value - 0.5 * float(penalty @ np.square(beta))
+
+    here, value = at(beta)
+    for _ in range(NEWTON_STEPS):
+        A = Auxiliary(here.weight, here.slope, here.shared).inner(rows)
+        A += np.diag(penalty + FAINT * here.weight.sum())
+        step = np.linalg.solve(A, X.T @ here.slope - penalty * beta)
+        there, new = at(beta + step)
+        while not new >= value - SETTLED * abs(value) and np.abs(step).max() > SETTLED:
+            step = 0.5 * step
+            there, new = at(beta + step)
+        beta, here, value = beta + step, there, new
+        if np.abs(step).max() <= SETTLED:
+            break
+    return np.asarray(X @ beta)

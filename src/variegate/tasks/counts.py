@@ -1,0 +1,86 @@
+"""Counts, with what they are proportional to."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import metrics
+from ..likelihoods import FlipLikelihood, NegativeBinomial, Poisson
+from ..likelihoods.counts import PoissonTerms
+from ..likelihoods.terms import Terms
+from ..types import COUNTS, FloatArray
+from .strengths import gains_alone
+
+RIDGE = 0.01  # precision of the coefficients of standardised columns: keeps them finite where a column separates
+
+
+@dataclass(frozen=True)
+class Counts:
+    """A count to predict; with dispersion α its variance is μ + αμ², None: averaged over, 0: Poisson.
+
+    >>> Counts().name, Counts().accuracy
+    ('counts', 'D2')
+    """
+
+    dispersion: float | None = None
+    name: ClassVar[str] = "counts"
+    accuracy: ClassVar[str] = "D2"
+    question: ClassVar[str] = "a count for each row"
+    effect: ClassVar[str] = "the log of the expected count"
+
+    def likelihoods(self, X: Any, y: NDArray[Any], **options: Any) -> list[FlipLikelihood]:
+        """Negative binomial or Poisson regression."""
+        if self.dispersion == 0:
+            return [Poisson(X, y["count"], exposure=y["exposure"], **options)]
+        return [NegativeBinomial(X, y["count"], exposure=y["exposure"], dispersion=self.dispersion, **options)]
+
+    def terms(self, y: NDArray[Any]) -> list[Terms]:
+        """Poisson's log-likelihood."""
+        return [PoissonTerms(y["count"], np.log(y["exposure"]), np.ones(len(y)))]
+
+    def strengths(self, X: Any, y: NDArray[Any], sample_weight: FloatArray | None = None) -> FloatArray:
+        """Evidence of each column alone."""
+        return gains_alone(self.likelihoods(X, y, sample_weight=sample_weight)[0])
+
+    def strata(self, y: NDArray[Any]) -> None:
+        """None."""
+
+    def scores(self, X: NDArray[Any], y: NDArray[Any], X_test: NDArray[Any], y_test: NDArray[Any]) -> dict[str, float]:
+        """Of Poisson regression with a weak ridge, which is right about means whatever the dispersion."""
+        model = Poisson(X, y["count"], exposure=y["exposure"], slab_precision=RIDGE)
+        mean = y_test["exposure"] * np.exp(model.predictive(np.arange(X.shape[1]), X_test).latent_mean)
+        error = float(np.abs(y_test["count"] - mean).mean())
+        return {"D2": metrics.deviance_explained(y_test["count"], mean, y_test["exposure"]), "mean error": error}
+
+
+def count_rows(count: Any, exposure: Any = None) -> NDArray[Any]:
+    """Counts and exposures as one array (N,) with the fields count and exposure.
+
+    >>> count_rows([3, 0])["exposure"]
+    array([1., 1.])
+    """
+    given = np.asarray(count)
+    if given.dtype == COUNTS:
+        return given
+    try:
+        y = np.asarray(given, dtype=np.float64).ravel()
+    except (TypeError, ValueError):
+        raise ValueError(f"y must hold counts, got {np.ravel(given)[:1].tolist()[0]!r} among others.") from None
+    rows = np.ones(len(y), dtype=COUNTS)
+    rows["count"] = y
+    if exposure is not None:
+        size = np.asarray(exposure, dtype=np.float64).ravel()
+        if size.shape != y.shape:
+            raise ValueError(f"exposure must have an entry for each of the {len(y)} rows, got {len(size)}.")
+        rows["exposure"] = size
+    strange = y[~(y >= 0) | (y % 1 != 0)]
+    if len(strange):
+        raise ValueError(f"y must hold counts, whole numbers from 0, got {strange[0]:g} among others.")
+    wrong = rows["exposure"][~((rows["exposure"] > 0) & np.isfinite(rows["exposure"]))]
+    if len(wrong):
+        raise ValueError(
+            f"exposure must be above zero and finite in every row, got {wrong[0]:g}; leave those rows out."
+        )
+    return rows

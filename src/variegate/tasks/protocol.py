@@ -1,0 +1,59 @@
+"""What every task answers."""
+
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+
+from ..likelihoods import FlipLikelihood
+from ..likelihoods.terms import Terms
+from ..types import FloatArray
+
+
+class Task(Protocol):
+    """A kind of outcome. `y` (N,) is encoded: numbers, class codes 0, …, K − 1, or rows with fields.
+
+    >>> from variegate.tasks import task_named
+    >>> task: Task = task_named("survival")
+    >>> task.accuracy
+    'concordance'
+    """
+
+    @property
+    def name(self) -> str:
+        """What users call it."""
+        ...
+
+    @property
+    def accuracy(self) -> str:
+        """The score that stands for it; more is better."""
+        ...
+
+    @property
+    def question(self) -> str:
+        """What is asked, for the page."""
+        ...
+
+    @property
+    def effect(self) -> str:
+        """What a coefficient changes, for the page; "{label}" stands for the second of two classes."""
+        ...
+
+    def likelihoods(self, X: Any, y: NDArray[Any], **options: Any) -> list[FlipLikelihood]:
+        """Likelihoods that share one set; X (N, M) or its design."""
+        ...
+
+    def terms(self, y: NDArray[Any]) -> list[Terms]:
+        """Log-likelihoods of linear predictors: one, or one for each of several classes against the rest."""
+        ...
+
+    def strengths(self, X: Any, y: NDArray[Any], sample_weight: FloatArray | None = None) -> FloatArray:
+        """How strongly each column alone relates to y (M,): a test statistic, negative for constant columns."""
+        ...
+
+    def strata(self, y: NDArray[Any]) -> NDArray[Any] | None:
+        """What training and test rows should hold in equal shares (N,), if anything."""
+        ...
+
+    def scores(self, X: NDArray[Any], y: NDArray[Any], X_test: NDArray[Any], y_test: NDArray[Any]) -> dict[str, float]:
+        """Scores on test rows of a model of these columns alone, fitted on the training rows."""
+        ...

@@ -1,0 +1,49 @@
+"""Numbers."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import LinearRegression
+
+from .. import metrics
+from ..likelihoods import FlipLikelihood, Gaussian
+from ..likelihoods.terms import Squares, Terms
+from ..screening import f_statistics
+from ..types import FloatArray
+
+
+@dataclass(frozen=True)
+class Regression:
+    """A number to predict.
+
+    >>> X = np.array([[0.0, 1.0], [1.0, 1.5], [2.0, 1.0], [3.0, 2.0]])
+    >>> Regression().strengths(X, np.array([0.1, 0.9, 2.1, 2.9])).argmax()
+    np.int64(0)
+    """
+
+    name: ClassVar[str] = "regression"
+    accuracy: ClassVar[str] = "R2"
+    question: ClassVar[str] = "a number for each row"
+    effect: ClassVar[str] = "the outcome"
+
+    def likelihoods(self, X: Any, y: NDArray[Any], **options: Any) -> list[FlipLikelihood]:
+        """Linear regression."""
+        return [Gaussian(X, y, **options)]
+
+    def terms(self, y: NDArray[Any]) -> list[Terms]:
+        """Squares."""
+        return [Squares(np.asarray(y, dtype=np.float64))]
+
+    def strengths(self, X: Any, y: NDArray[Any], sample_weight: FloatArray | None = None) -> FloatArray:
+        """F statistics."""
+        return f_statistics(X, y, sample_weight)
+
+    def strata(self, y: NDArray[Any]) -> None:
+        """None."""
+
+    def scores(self, X: NDArray[Any], y: NDArray[Any], X_test: NDArray[Any], y_test: NDArray[Any]) -> dict[str, float]:
+        """Of least squares."""
+        predicted = LinearRegression().fit(X, y).predict(X_test)
+        return {"R2": float(metrics.r2(y_test, predicted)), "MSE": float(metrics.mse(y_test, predicted))}

@@ -1,0 +1,130 @@
+"""Survival and counts from the command line."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+N = 80
+
+
+def patients():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N, 4))
+    died, seen = rng.exponential(np.exp(-1.5 * X[:, 1])), rng.exponential(2.0, size=N)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame["months"] = np.minimum(died, seen) + 0.01
+    frame["status"] = np.where(died <= seen, "dead", "alive")
+    frame["age"] = rng.normal(60, 8, size=N)
+    return frame
+
+
+def reads():
+    rng = np.random.default_rng(1)
+    frame = patients().drop(columns=["months", "status"])
+    frame["size"] = rng.uniform(1, 4, size=N)
+    frame["reads"] = rng.poisson(frame["size"] * np.exp(1 + 0.6 * frame["b"]))
+    return frame
+
+
+QUICK = ("--max-iter", "4", "--quiet")
+
+
+def test_survival_from_table_to_risks(run, folder):
+    patients().to_csv("p.csv", index=False)
+    select = ("select", "p.csv", "--time", "months", "--event", "status", "--always-include", "age")
+    ran = run(*select, "--compare", "lasso,omp,univariate", "--repeats", "2", "--max-iter", "4")
+    assert ran.code == 0, ran.err
+    assert "survival: " in ran.err
+    assert "samples had the event (status), the others were censored" in ran.err
+    table = pd.read_csv("variegate-out/selection.csv")
+    assert set(table.loc[table["selected"], "feature"]) == {"b", "age"}
+    record = json.loads((folder / "variegate-out/run.json").read_text())
+    assert record["data"]["task"] == "survival"
+    assert record["data"]["outcome"] == "months until status"
+    scores = pd.read_csv("variegate-out/comparison.csv")
+    assert set(scores.loc[scores["metric"] == "concordance", "method"]) == {"variegate", "lasso", "omp", "univariate"}
+    page = (folder / "variegate-out/report.html").read_text()
+    assert "how soon the event comes" in page
+    assert "the log hazard" in page
+    done = run("predict", "variegate-out/model.vg", "p.csv", "--out", "risk.csv")
+    assert done.code == 0, done.err
+    risk = pd.read_csv("risk.csv")
+    assert list(risk.columns[:4]) == ["sample", "risk", "lower", "upper"]
+    survival = risk.filter(like="survival[").to_numpy()
+    assert survival.shape == (N, 3)
+    assert (np.diff(survival, axis=1) <= 0).all()
+    again = run("select", "--config", "variegate-out/run.json", "--out", "again", *QUICK)
+    assert again.code == 0, again.err
+    assert pd.read_csv("again/selection.csv").equals(table)
+
+
+def test_counts_from_table_to_predictions(run, folder):
+    reads().to_csv("r.csv", index=False)
+    ran = run(
+        "select", "r.csv", "--counts", "reads", "--exposure", "size", "--compare", "lasso", "--repeats", "2", *QUICK
+    )
+    assert ran.code == 0, ran.err
+    table = pd.read_csv("variegate-out/selection.csv")
+    assert table.loc[table["selected"], "feature"].tolist() == ["b"]
+    assert "the log of the expected count" in (folder / "variegate-out/report.html").read_text()
+    reads().assign(size=2 * reads()["size"]).to_csv("twice.csv", index=False)
+    predict = ("predict", "variegate-out/model.vg", "--exposure", "size", "--json")
+    first, second = (json.loads(run(*predict, name).out)[0] for name in ("r.csv", "twice.csv"))
+    assert second["prediction"] == pytest.approx(2 * first["prediction"])
+    assert first["lower"] <= first["prediction"] <= first["upper"]
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "says"),
+    [
+        (("--time", "months"), 2, "--time needs --event"),
+        (("--event", "status"), 2, "what is to be predicted is missing"),
+        (("--outcome", "a", "--time", "months", "--event", "status"), 2, "--outcome and --time exclude each other"),
+        (("--outcome", "a", "--exposure", "b"), 2, "--exposure needs --counts"),
+        (("--time", "months", "--event", "status", "--task", "regression"), 2, "--task needs --outcome"),
+        (("--time", "months", "--event", "code"), 1, "say which value means that it happened with --event-value"),
+        (("--time", "months", "--event", "code", "--event-value", "9"), 1, "event never is '9'; it holds 1, 2"),
+        (("--time", "a", "--event", "status"), 1, "time must not be negative"),
+        (("--time", "months", "--event", "none"), 1, "nothing to learn from"),
+        (("--time", "same", "--event", "status"), 1, "time must vary; got 3 in every row"),
+        (("--time", "month", "--event", "status"), 1, "did you mean 'months'?"),
+        (("--time", "months", "--event", "status", "--classes", "dead"), 1, "--classes goes with --outcome"),
+        (("--counts", "a"), 1, "y must hold counts, whole numbers from 0"),
+        (("--counts", "code", "--exposure", "none"), 1, "exposure must be above zero"),
+    ],
+)
+def test_bad_outcomes_in_one_line(run, folder, options, code, says):
+    frame = patients()
+    frame["code"], frame["none"], frame["same"] = np.where(frame["status"] == "dead", 2, 1), 0, 3.0
+    frame.to_csv("p.csv", index=False)
+    ran = run("select", "p.csv", *options)
+    assert ran.code == code
+    assert says in ran.last_line
+    assert not (folder / "variegate-out").exists()
+
+
+def test_codes_that_are_named_are_understood(run, folder):
+    frame = patients()
+    frame["status"] = np.where(frame["status"] == "dead", 2, 1)
+    frame.to_csv("p.csv", index=False)
+    ran = run("select", "p.csv", "--time", "months", "--event", "status", "--event-value", "2", *QUICK)
+    assert ran.code == 0, ran.err
+
+
+def test_numbers_that_may_be_times_or_counts_are_asked_about(run, folder):
+    patients().to_csv("p.csv", index=False)
+    ran = run("select", "p.csv", "--outcome", "months", "--max-iter", "1")
+    assert "if 'months' is the time until an event or until last seen, say --time months --event status" in ran.err
+    reads().to_csv("r.csv", index=False)
+    ran = run("select", "r.csv", "--outcome", "reads", "--max-iter", "1", "--out", "two")
+    assert "if 'reads' holds counts, say --counts reads" in ran.err
+
+
+def test_few_events_are_told(run, folder):
+    frame = patients()
+    frame["status"] = np.where(np.arange(N) < 5, "dead", "alive")
+    frame.to_csv("p.csv", index=False)
+    ran = run("select", "p.csv", "--time", "months", "--event", "status", "--max-iter", "2")
+    assert "only 5 samples had the event" in ran.err
