@@ -14,6 +14,7 @@ NAMES = [
     "dpp",
     "inference",
     "tuning",
+    "reading",
     "similarity",
     "selection",
     "report",

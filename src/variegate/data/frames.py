@@ -21,6 +21,7 @@ from .text import check_unpacked, read_bytes
 
 _FEATURE_KEYS = ("features", "feature_names", "columns", "symbols", "genes", "names")
 _SAMPLE_KEYS = ("samples", "sample_ids", "ids", "index")
+_FEW = 16  # columns
 _VAGUE_KEYS = ("names", "index")  # may be something else, if their length does not fit
 
 
@@ -43,11 +44,17 @@ class RawTable:
 
 
 def load(
-    source: Any, delimiter: str | None = None, text_columns: Collection[str] | None = (), *, turned: bool = False
+    source: Any,
+    delimiter: str | None = None,
+    text_columns: Collection[str] | None = (),
+    *,
+    turned: bool = False,
+    exact: Collection[str] | None = None,
 ) -> RawTable:
     """Return any source as a RawTable: a path by its ending, or a pandas, polars or pyarrow table.
 
-    `text_columns` of text files stay word for word (None: all do), as does the first.
+    `text_columns` of text files stay word for word (None: all do), as does the first. With `exact`, only these columns
+    must be integers where they hold whole numbers; others may be floats.
     `turned` says that samples are in columns, which matters where names are kept apart (.npz).
     """
     if not isinstance(source, str | Path):
@@ -62,14 +69,31 @@ def load(
         return _from_h5ad(source)
     if kind in (".xlsx", ".xls", ".ods"):
         raise UnreadableInput(f"{source}: expected CSV, TSV, Parquet, .npz or .h5ad; save the sheet as CSV")
-    return _from_text(source, delimiter, text_columns)
+    return _from_text(source, delimiter, text_columns, exact)
 
 
-def _from_text(path: str | Path, delimiter: str | None, text_columns: Collection[str] | None) -> RawTable:
+def _from_text(
+    path: str | Path, delimiter: str | None, text_columns: Collection[str] | None, exact: Collection[str] | None
+) -> RawTable:
     table = open_text_table(path, delimiter)
     words = [j for j, name in enumerate(table.columns) if j == 0 or text_columns is None or name in text_columns]
-    frame = parse_text_table(table, words)
+    whole = None if exact is None else [j for j, name in enumerate(table.columns) if name in exact]
+    frame = parse_text_table(table, words, exact=whole)
     return RawTable(frame, str(path), line_of=table.line_of)
+
+
+def without(frame: pd.DataFrame, names: Collection[str]) -> pd.DataFrame:
+    """Return a frame without some columns; where they are few, the others are not copied.
+
+    >>> without(pd.DataFrame({"a": [1], "b": [2]}), ["a"]).columns.tolist()
+    ['b']
+    """
+    if len(names) > _FEW:
+        return frame.drop(columns=list(names))
+    rest = frame.copy(deep=False)
+    for name in names:
+        del rest[name]
+    return rest
 
 
 def _from_frame(source: Any) -> RawTable:

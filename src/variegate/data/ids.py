@@ -12,10 +12,11 @@ import pandas as pd
 
 from ..messages import Argument, Message
 from .errors import DataWarning, UnreadableInput
-from .frames import RawTable
+from .frames import RawTable, without
 from .outcome import check_column
 from .text import shortened
 
+_SOME = 100  # cells that usually show that a column is no indicator
 # "id", "Sample", "patient_id", "Subject No": numbers below such a title are names, not measurements
 _ID_NAME = re.compile(
     r"(id|(sample|patient|subject|case|participant|barcode)s?([ _.]?(id|no|nr|number|name|barcode))?)",
@@ -43,7 +44,7 @@ def with_ids(raw: RawTable, id_column: str | None, features: Collection[str | No
 
 def _taken(raw: RawTable, column: str) -> RawTable:
     ids = tuple(str(value) for value in raw.frame[column])
-    return replace(raw, frame=raw.frame.drop(columns=column), ids=ids)
+    return replace(raw, frame=without(raw.frame, [column]), ids=ids)
 
 
 def _looks_like_ids(column: pd.Series, name: str) -> bool:
@@ -57,7 +58,9 @@ def _looks_like_ids(column: pd.Series, name: str) -> bool:
 
 def _is_indicator(column: pd.Series) -> bool:
     """Tell a column of zeros and ones, such as "case" for cases and controls, from ids."""
-    return len(column) > 2 and set(pd.to_numeric(column, errors="coerce")) == {0, 1}
+    if len(column) < 3 or not set(pd.to_numeric(column.head(_SOME), errors="coerce")) <= {0, 1}:
+        return False
+    return set(pd.to_numeric(column, errors="coerce")) == {0, 1}
 
 
 def _check_different(raw: RawTable, column: str) -> None:

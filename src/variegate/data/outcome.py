@@ -14,7 +14,7 @@ from ..messages import Argument, Message
 from .csv_table import MISSING, check_names
 from .encode import check_scalar, place
 from .errors import DataWarning, UnreadableInput, did_you_mean
-from .frames import RawTable, load
+from .frames import RawTable, load, without
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def with_outcome(raw: RawTable, outcomes: list[str], second: RawTable | None) ->
             check_column(raw, outcome, "an outcome column")
             found[outcome] = _tidy(raw, raw.frame[outcome])
             inside.append(outcome)
-    return Parts(replace(raw, frame=raw.frame.drop(columns=inside)), ids, pd.DataFrame(found))
+    return Parts(replace(raw, frame=without(raw.frame, inside)), ids, pd.DataFrame(found))
 
 
 def _joined(raw: RawTable, ids: tuple[str, ...], outcomes: list[str], second: RawTable) -> Parts:

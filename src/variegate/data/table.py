@@ -15,7 +15,7 @@ from ..messages import Argument, Message
 from .csv_table import check_names
 from .encode import fill_missing, missing_counts, one_hot, place, to_numeric
 from .errors import UnreadableInput, did_you_mean
-from .frames import RawTable, load
+from .frames import RawTable, load, without
 from .ids import with_ids
 from .outcome import Parts, check_column, second_table, with_outcome
 from .text import shortened
@@ -131,7 +131,8 @@ def read_table(
     # codes stay word for word: "00" and "0" are two categories; with samples in columns, each has a cell of each
     words = {name for name in (*categorical, id_column) if name is not None and name not in outcomes}
     turned = samples == "columns"
-    raw = load(source, delimiter, None if turned and categorical else words, turned=turned)
+    exact = None if turned else outcomes
+    raw = load(source, delimiter, None if turned and categorical else words, turned=turned, exact=exact)
     if turned:
         beside = [name for name in drop if name in raw.frame.columns]
         raw = _transposed(_without(raw, beside), id_column)
@@ -159,7 +160,8 @@ def read_table(
 def _finish(parts: Parts, missing: str, given: Mapping[str, Any], categorical: Collection[str]) -> Table:
     where, frame = parts.raw.where, parts.raw.frame
     keep, columns, imputed = _resolve_missing(where, frame, parts.y, missing)
-    frame = frame.loc[keep, columns]
+    if not keep.all() or len(columns) < len(frame.columns):  # otherwise a copy for nothing
+        frame = frame.loc[keep, columns]
     if not len(frame) or not len(frame.columns):
         raise UnreadableInput(
             Message(f"{where}: nothing is left after missing values were dropped; use ", Argument("missing", "impute"))
@@ -215,7 +217,7 @@ def _transposed(raw: RawTable, id_column: str | None) -> RawTable:
     else:
         chosen = id_column or str(frame.columns[0])
         check_column(raw, chosen, "a column of feature names")
-        names, body = [str(value) for value in frame[chosen]], frame.drop(columns=chosen)
+        names, body = [str(value) for value in frame[chosen]], without(frame, [chosen])
     if not len(body.columns):
         raise UnreadableInput(f"{raw.where}: expected a column for each sample, got only the names of the features")
     check_names(names, raw.where, "rows (features)")
@@ -247,7 +249,7 @@ def _check_values(given: Mapping[str, Any]) -> None:
 
 def _without(raw: RawTable, drop: Collection[str]) -> RawTable:
     _check_exist(raw, drop, "columns to drop")
-    return replace(raw, frame=raw.frame.drop(columns=list(drop))) if drop else raw
+    return replace(raw, frame=without(raw.frame, drop)) if drop else raw
 
 
 def _check_exist(raw: RawTable, names: Collection[str], what: str, others: Collection[str | None] = ()) -> None:
@@ -260,7 +262,8 @@ def _check_exist(raw: RawTable, names: Collection[str], what: str, others: Colle
 
 
 def _check_finite(raw: RawTable) -> None:
-    numbers = raw.frame.select_dtypes("number")
+    words = [not isinstance(kind, np.dtype) or kind.kind not in "fiu" for kind in raw.frame.dtypes]
+    numbers = raw.frame.loc[:, ~np.array(words)] if any(words) else raw.frame  # select_dtypes would copy all of it
     infinite = np.isinf(numbers.to_numpy()) if numbers.size else np.zeros((0, 0), dtype=bool)
     if infinite.any():
         row, column = np.argwhere(infinite)[0]
