@@ -195,7 +195,7 @@ def _number(text: Bytes, i: int, fives: Words) -> tuple[int, float, int]:
         digits, zeros = digits + more, zeros + few
     if text[i] == _EXPONENT or text[i] == _SMALL_EXPONENT:
         i, power = _power(text, i + 1)
-        kind, q = DECIMAL, q + power
+        kind, q = DECIMAL, q + int(power)
     if digits + zeros == 0 or digits > (15 if kind == WHOLE else 19) or abs(q) > _LARGEST_POWER:
         kind = ODD  # long whole numbers may be ids
     if quoted:
@@ -219,16 +219,16 @@ def _digits(text: Bytes, i: int, w: np.uint64) -> tuple[int, np.uint64, int, int
 
 
 @numba.njit(cache=True, nogil=True)
-def _power(text: Bytes, i: int) -> tuple[int, int]:
+def _power(text: Bytes, i: int) -> tuple[int, np.int64]:
     """Return where an exponent ends, and its value, which is too large if it is none."""
     negative = text[i] == _MINUS
     i += negative or text[i] == _PLUS
-    power, start = 0, i
+    power, start = np.int64(0), i
     while text[i] - np.uint8(_ZERO) <= 9 and i - start < 5:
         power = 10 * power + np.int64(text[i] - np.uint8(_ZERO))
         i += 1
     if i == start:
-        power = 10 * _LARGEST_POWER
+        power = np.int64(10 * _LARGEST_POWER)
     return i, -power if negative else power
 
 
@@ -248,7 +248,7 @@ def _rounded(w: np.uint64, q: int, fives: Words) -> tuple[float, bool]:
     low += more
     high += np.uint64(low < more)
     # the first 53 bits of (high, low), and the bits below them
-    below = 10 + np.int64(high >> np.uint64(63))
+    below = 11 if high >> np.uint64(63) else 10
     mantissa, rest = high >> np.uint64(below), high & ((np.uint64(1) << np.uint64(below)) - np.uint64(1))
     half = np.uint64(1) << np.uint64(below - 1)
     sure = not (rest == half and low == 0) and not (rest == half - np.uint64(1) and low >= np.uint64(2**64 - 2))
