@@ -71,6 +71,7 @@ def files(draw, cells):
 @example(content=b"id\ta\n1\t1\n\t", words=())
 @example(content=b"id,a\n\xef\xbb\xbf,1\n", words=())
 @example(content=b'id,a\n1,"1\n1,1\n', words=())
+@example(content=b"id,a\n1,1\n1,.\n", words=())
 @FUZZ
 def test_both_ways_give_the_same_frame(tmp_path, content, words):
     path = tmp_path / "t.csv"

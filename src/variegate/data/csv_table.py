@@ -8,7 +8,6 @@ import warnings
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +15,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from ..messages import Argument, Message
+from ..threads import in_background
 from .errors import DataWarning, UnreadableInput
 from .plain import Plain, read_plain
 from .text import (
@@ -55,9 +55,9 @@ class TextTable:
     skip: int
     body: int | None
 
-    @cached_property
+    @property
     def text(self) -> str:
-        """All of it, comments above the header blanked."""
+        """All of it, comments above the header blanked; not kept, as it is as large as the file."""
         return _without_separator_line(_below_comments(normalised(self.content)))[0]
 
     def line_of(self, row: int) -> int:
@@ -179,7 +179,10 @@ def _parse_any(table: TextTable, text_columns: Sequence[int]) -> pd.DataFrame:
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # pandas warns where it would drop cells
         try:
-            frame = _parse(table.text.encode(), table.delimiter, len(table.columns), text_columns, table.skip)
+            content = table.text.encode()
+            frame = in_background(
+                lambda: _parse(content, table.delimiter, len(table.columns), text_columns, table.skip)
+            )
         except (ValueError, OverflowError, pd.errors.ParserWarning) as error:
             raise UnreadableInput(_complaint(table, str(error))) from None
     if frame.iloc[:, -1].isna().any() or (frame.iloc[:, -1] == "").any():

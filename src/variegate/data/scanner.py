@@ -108,7 +108,7 @@ def scan(
                     value = np.float64(w) if point == 0 else np.float64(w) / _TENS[digits + 1 - point]
                     if negative:
                         value = -value
-                elif simple and point > 0 and digits <= 19:
+                elif simple and point > 0 and 0 < digits <= 19:
                     value, sure = _rounded(w, point - digits - 1, fives)
                     kind = DECIMAL if sure else ODD
                     if negative:
