@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..data import Table, read_gene_sets, read_network, read_table
 from ..data.frames import load
+from ..data.text import trusting
 from ..similarity import from_annotations, from_coordinates, from_groups, from_network
 from .large_inputs import is_large, read_large_table
 from .messages import Failure
@@ -31,6 +32,11 @@ class Input:
 
 def read_input(options: Mapping[str, Any], told: str | None = None) -> Input:
     """Read the table that the options name; `told` is what notes call it, if not by its path."""
+    with trusting(options["trust"]):
+        return _read_input(options, told)
+
+
+def _read_input(options: Mapping[str, Any], told: str | None) -> Input:
     if is_large(options["table"]):
         X, table, notes = read_large_table(options)
         found = read_outcome(table.y, (), options)
@@ -99,6 +105,11 @@ def _happened(table: Table) -> list[str]:
 
 def read_similarity(options: Mapping[str, Any], features: tuple[str, ...]) -> tuple[Any, str]:
     """Φ of the features, or "columns", and a sentence about it."""
+    with trusting(options["trust"]):
+        return _read_similarity(options, features)
+
+
+def _read_similarity(options: Mapping[str, Any], features: tuple[str, ...]) -> tuple[Any, str]:
     if options["network"]:
         return _from_network(options, features), f"similarity from the network {options['network']}"
     if options["coordinates"]:

@@ -14,6 +14,7 @@ from ..candidates import by_column
 from ..data import Table, read_table
 from ..data.csv_table import open_text_table
 from ..data.errors import did_you_mean
+from ..data.text import trusting
 from ..estimators import DiverseCounts, DiverseRegressor, DiverseSurvival
 from ..saving import load
 from ..selection import selection_of
@@ -29,7 +30,7 @@ QUARTILES = (0.25, 0.5, 0.75)  # of the times of events, at which survival is pr
 
 def run_predict(options: Mapping[str, Any]) -> pd.DataFrame:
     """Read, predict, and write to stdout or to a file."""
-    with heard_warnings(options["quiet"]):
+    with heard_warnings(options["quiet"]), trusting(options["trust"]):
         model = load(options["model"])
         header = _header(options)
         table = _read(options, model, header)

@@ -26,9 +26,9 @@ class Parts:
     y: pd.DataFrame | None  # a column for each outcome
 
 
-def second_table(source: Any, id_column: str | None, delimiter: str | None) -> RawTable:
-    """Return the second table with its ids apart."""
-    raw = load(source, delimiter, () if id_column is None else (id_column,))
+def second_table(source: Any, id_column: str | None, delimiter: str | None, exact: list[str] | None = None) -> RawTable:
+    """Return the second table with its ids apart; `exact` as in `load`."""
+    raw = load(source, delimiter, () if id_column is None else (id_column,), exact=exact)
     if id_column is None:
         ids = raw.ids if raw.ids is not None else tuple(map(str, raw.frame.iloc[:, 0]))
     else:

@@ -18,7 +18,7 @@ from .errors import UnreadableInput, did_you_mean
 from .frames import RawTable, load, without
 from .ids import with_ids
 from .outcome import Parts, check_column, second_table, with_outcome
-from .text import shortened
+from .text import shortened, trusting
 
 _POLICIES = ("error", "drop_samples", "drop_features", "impute")
 
@@ -85,6 +85,7 @@ def read_table(
     categorical: str | Collection[str] = (),
     drop: str | Collection[str] = (),
     delimiter: str | None = None,
+    trust: bool = False,
 ) -> Table:
     r"""Read a table of samples and features, and an outcome.
 
@@ -105,6 +106,8 @@ def read_table(
     categorical : columns to be read as categories although they hold numbers or many values; one name or several
     drop : columns (and with samples in columns, features) to leave out; one name or several
     delimiter : None: found in the header
+    trust : whether to read compressed files that unpack to more than a hundred times their size, which are refused
+        otherwise: a small file could fill the memory
 
     A column of text becomes one 0/1 column for each category, named "column=category".
 
@@ -132,7 +135,9 @@ def read_table(
     words = {name for name in (*categorical, id_column) if name is not None and name not in outcomes}
     turned = samples == "columns"
     exact = None if turned else outcomes
-    raw = load(source, delimiter, None if turned and categorical else words, turned=turned, exact=exact)
+    with trusting(trust):
+        raw = load(source, delimiter, None if turned and categorical else words, turned=turned, exact=exact)
+        second = None if outcome_table is None else second_table(outcome_table, outcome_id, delimiter, outcomes)
     if turned:
         beside = [name for name in drop if name in raw.frame.columns]
         raw = _transposed(_without(raw, beside), id_column)
@@ -140,7 +145,6 @@ def read_table(
     else:
         raw = with_ids(_without(raw, drop), id_column, {*outcomes, *categorical})
     _check_exist(raw, categorical, "categorical columns", (*outcomes, id_column))
-    second = None if outcome_table is None else second_table(outcome_table, outcome_id, delimiter)
     parts = with_outcome(raw, outcomes, second)
     if 0 in parts.raw.frame.shape:
         samples_left, features_left = parts.raw.frame.shape

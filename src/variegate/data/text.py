@@ -9,11 +9,13 @@ import io
 import re
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from ..messages import Argument, Message
+from ..messages import Argument, Message, Words
 from .errors import UnreadableInput
 
 _GZIP = b"\x1f\x8b"
@@ -46,6 +48,7 @@ csv.field_size_limit(2**31 - 1)  # annotation columns can exceed the default of 
 
 LARGEST_RATIO = 100  # of unpacked to packed bytes; text of numbers has 2 to 10, of zeros and ones 20
 SMALL_ENOUGH = 1 << 28  # bytes that are unpacked whatever the ratio
+_trusted: ContextVar[bool] = ContextVar("trusted", default=False)
 
 
 class Record(NamedTuple):
@@ -88,12 +91,26 @@ def _unpacked(path: Path, packed: bytes) -> bytes:
 
 
 def check_unpacked(path: str | Path, packed: int, unpacked: int) -> None:
-    """Refuse a file that would unpack to far more than tables do."""
-    if unpacked > max(LARGEST_RATIO * packed, SMALL_ENOUGH):
+    """Refuse a file that would unpack to far more than tables do, unless files are trusted."""
+    if unpacked > max(LARGEST_RATIO * packed, SMALL_ENOUGH) and not _trusted.get():
         raise UnreadableInput(
-            f"{path}: unpacks to more than {LARGEST_RATIO} times its {packed:,} bytes, which tables do not; if you "
-            "trust it, unpack it yourself and give the unpacked file"
+            Message(
+                f"{path}: unpacks to more than {LARGEST_RATIO} times its {packed:,} bytes, which tables do not; if "
+                "you trust it, give ",
+                Argument("trust", True),
+                Words(" to read_table, or unpack it yourself"),
+            )
         )
+
+
+@contextmanager
+def trusting(yes: bool) -> Iterator[None]:
+    """Unpack files whatever their ratio, if yes, for as long as this lasts."""
+    before = _trusted.set(yes or _trusted.get())
+    try:
+        yield
+    finally:
+        _trusted.reset(before)
 
 
 def read_text(path: str | Path) -> str:
