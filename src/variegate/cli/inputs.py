@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from ..data import Table, read_gene_sets, read_network, read_table
-from ..data.frames import load
+from ..data.frames import open_source
 from ..data.text import trusting
+from ..messages import Argument
 from ..similarity import from_annotations, from_coordinates, from_groups, from_network
 from .large_inputs import is_large, read_large_table
-from .messages import Failure
-from .outcomes import labels, outcome_columns, read_outcome
+from .messages import Failure, as_option
+from .outcomes import outcome_columns, read_outcome
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,13 @@ def _read_input(options: Mapping[str, Any], told: str | None) -> Input:
         outcome_columns(options),
         outcome_table=options["outcome_table"],
         outcome_id=options["outcome_id"],
+        classes=options["classes"] or (),
+        always_include=options.get("always_include") or (),
         drop=options["exclude"] or (),
         **reading_options(options),
     )
     notes = [f"read {len(table.samples)} samples and {len(table.features)} features from {told or options['table']}"]
-    table, kept = _of_classes(table, options["classes"])
-    notes += kept + _happened(table)
+    notes += _happened(table, options["classes"])
     found = read_outcome(table.y, table.features, options)
     X = pd.DataFrame(table.X, columns=list(table.features), copy=False)
     return Input(X, found.y, found.task, table, (*notes, *found.notes))
@@ -68,30 +69,12 @@ def reading_options(options: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _of_classes(table: Table, wanted: tuple[str, ...] | None) -> tuple[Table, list[str]]:
-    if not wanted:
-        return table, []
-    if table.outcome is None:
-        raise Failure("--classes goes with --outcome: times and counts have no classes")
-    found = labels(table.y)
-    unknown = [name for name in wanted if name not in found]
-    if unknown:
-        known = ", ".join(sorted(set(found.tolist()))[:8])
-        raise Failure(f"--classes: there is no class {unknown[0]!r} in {table.outcome!r}, which has {known}")
-    rows = np.isin(found, wanted)
-    assert table.y is not None
-    kept = replace(
-        table,
-        X=table.X[rows],
-        y=table.y[rows],
-        samples=tuple(s for s, stays in zip(table.samples, rows, strict=True) if stays),
-    )
-    return kept, [f"kept {rows.sum()} of {len(rows)} samples, those of class {', '.join(wanted)}"]
-
-
-def _happened(table: Table) -> list[str]:
+def _happened(table: Table, classes: tuple[str, ...] | None) -> list[str]:
     """What reading did to the data."""
     report, said = table.report, []
+    if classes:
+        kept = len(table.samples) + len(report.dropped_samples)
+        said.append(f"kept {kept} of {kept + report.other_classes} samples, those of class {', '.join(classes)}")
     if report.dropped_samples:
         said.append(f"left out {len(report.dropped_samples)} samples with missing values")
     if report.dropped_features:
@@ -100,6 +83,10 @@ def _happened(table: Table) -> list[str]:
         said.append(f"imputed {sum(report.imputed.values())} missing values in {len(report.imputed)} columns")
     if report.constant:
         said.append(f"{len(report.constant)} features are constant and cannot be selected")
+    if report.codes:
+        names = ", ".join(map(repr, report.codes[:5])) + (", …" if len(report.codes) > 5 else "")
+        codes = as_option(Argument("categorical", list(report.codes[:5])))
+        said.append(f"{names}: few whole numbers, taken for quantities; if they are codes, say {codes}")
     return said
 
 
@@ -129,7 +116,7 @@ def _from_network(options: Mapping[str, Any], features: tuple[str, ...]) -> Any:
 
 def _from_places(options: Mapping[str, Any], features: tuple[str, ...]) -> Any:
     path = options["coordinates"]
-    raw = load(path)
+    raw = open_source(path).read()
     first = str(raw.frame.columns[0])
     places = read_table(path, id_column=first if raw.ids is None else None)
     rows = _rows_of(features, places.samples, path)
@@ -139,7 +126,7 @@ def _from_places(options: Mapping[str, Any], features: tuple[str, ...]) -> Any:
 def _from_group_file(path: str, features: tuple[str, ...]) -> Any:
     if path.lower().endswith((".gmt", ".gmt.gz")):
         return from_annotations(read_gene_sets(path), features).named(features)
-    raw = load(path)
+    raw = open_source(path).read()
     columns = raw.frame.shape[1]
     if columns != 2 - (raw.ids is not None):
         raise Failure(f"{path}: expected two columns, feature and group, got {columns}")

@@ -178,7 +178,7 @@ table_options = together(
     ),
     click.option("--categorical", type=NAMES, metavar="A,B", help="Columns of numbers to read as categories."),
     click.option("--delimiter", metavar="CHAR", help="Of text files. Default: found in the header."),
-    click.option("--trust", is_flag=True, help="Read compressed files that unpack to over a hundred times their size."),
+    click.option("--trust", is_flag=True, help="Read compressed files of any ratio; above 100 they may fill memory."),
 )  # fmt: skip
 similarity_options = together(
     click.option(

@@ -13,7 +13,6 @@ import pandas as pd
 from ..messages import Argument, Message
 from .errors import DataWarning, UnreadableInput
 from .frames import RawTable, without
-from .outcome import check_column
 from .text import shortened
 
 _SOME = 100  # cells that usually show that a column is no indicator
@@ -32,7 +31,6 @@ def with_ids(raw: RawTable, id_column: str | None, features: Collection[str | No
     """
     first = str(raw.frame.columns[0]) if len(raw.frame.columns) else None
     if id_column is not None:
-        check_column(raw, id_column, "an id column")
         raw = _taken(raw, id_column)
     elif raw.ids is None and first is not None and first not in features and _looks_like_ids(raw.frame[first], first):
         _check_different(raw, first)
@@ -43,6 +41,8 @@ def with_ids(raw: RawTable, id_column: str | None, features: Collection[str | No
 
 
 def _taken(raw: RawTable, column: str) -> RawTable:
+    if column not in raw.frame.columns and raw.beside is not None:
+        return replace(raw, ids=tuple(str(value) for value in raw.beside[column]))
     ids = tuple(str(value) for value in raw.frame[column])
     return replace(raw, frame=without(raw.frame, [column]), ids=ids)
 
