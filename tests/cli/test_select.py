@@ -196,6 +196,78 @@ def test_categories_are_chosen_together(run, folder):
     assert table.loc[["site=north", "site=south", "site=west"], "inclusion_probability"].nunique() == 1
 
 
+def clinical():
+    """A second table: an outcome, an age, a cohort whose codes matter as they are written, and blanks."""
+    frame, rng = data(), np.random.default_rng(1)
+    cohort = np.array(["01", "1", "2"])[rng.integers(0, 3, 60)]
+    y = frame["y"] + 2 * (cohort == "1") + rng.normal(size=60)
+    stage = np.where(y > 0, "I", "II").astype(object)
+    stage[-2:] = ["III", None]
+    age = [*rng.integers(30, 80, 58), None, None]
+    return pd.DataFrame({"patient": frame["sample"], "age": age, "cohort": cohort, "stage": stage, "y": y})
+
+
+def genes():
+    data().drop(columns=["y", "kind"]).to_csv("genes.csv", index=False)
+    clinical().to_csv("clinical.csv", index=False)
+    return ("select", "genes.csv", "--outcome-table", "clinical.csv", *QUICK)
+
+
+def test_covariates_of_the_clinical_table(run, folder):
+    ran = run(
+        *genes(), "--outcome", "y", "--always-include", "age,cohort", "--categorical", "cohort", "--missing", "impute"
+    )
+    assert ran.code == 0, ran.err
+    table = pd.read_csv("variegate-out/selection.csv").set_index("feature")
+    roles = table.loc[["age", "cohort=01", "cohort=1", "cohort=2"], "role"]
+    assert sorted(roles) == ["always included", "always included", "always included", "reference"]
+    shown = pd.read_csv(io.StringIO(ran.out), sep="\t").set_index("feature")
+    assert (shown.loc[roles.index, "upper"] - shown.loc[roles.index, "lower"]).max() < 5
+    more = ("--outcome-table", "clinical.csv", "--missing", "impute")
+    predicted = run("predict", "variegate-out/model.vg", "genes.csv", *more)
+    assert predicted.code == 0, predicted.err
+    assert len(predicted.out.splitlines()) == 61
+    alone = run("predict", "variegate-out/model.vg", "genes.csv")
+    assert "the table lacks 4 of the" in alone.last_line
+    assert "for instance 'age'" in alone.last_line
+
+
+def test_only_the_classes_asked_for_need_values(run, folder):
+    ran = run(*genes(), "--outcome", "stage", "--classes", "I,II", "--always-include", "age")
+    assert ran.code == 0, ran.err
+    assert "variegate: kept 58 of 60 samples, those of class I, II\n" in ran.err
+    refused = run(*genes(), "--outcome", "stage", "--always-include", "age", "--out", "other")
+    assert refused.last_line == (
+        "variegate: error: clinical.csv: expected no missing values, got some in stage (outcome) (1), age (2); choose "
+        "--missing drop_samples, --missing drop_features or --missing impute"
+    )
+
+
+def test_a_category_is_meant_by_its_name(run, folder):
+    frame = data().drop(columns="kind")
+    frame["site"] = ["north", "south", "west"] * 20
+    frame.to_csv("sites.csv", index=False)
+    (folder / "groups.csv").write_text("feature,group\n" + "".join(f"{name},1\n" for name in [*"abcdef", "site"]))
+    select = ("select", "sites.csv", "--outcome", "y", *QUICK)
+    assert run(*select, "--groups", "groups.csv").code == 0
+    assert vg.load("variegate-out/model.vg").posterior_.names.tolist() == [*"abcdef", "site"]
+    half = run(*select, "--always-include", "site=west", "--out", "other")
+    assert "take all of them (a category by its name) or none" in half.last_line
+
+
+def test_notes_on_what_was_taken_for_what(run, folder):
+    frame = data().drop(columns="kind")
+    frame["centre"], frame["share"] = np.arange(60) % 5 + 1, [f"{i % 4}%" for i in range(60)]
+    frame.to_csv("codes.csv", index=False)
+    ran = run("select", "codes.csv", "--outcome", "y", *QUICK)
+    assert "'centre': few whole numbers, taken for quantities; if they are codes, say --categorical centre" in ran.err
+    assert "warning: codes.csv, column 'share': percentages, such as '0%', became 4 columns of 0 and 1; " in ran.err
+    assert "leave it out by --exclude share; if it does hold categories, say --categorical share" in ran.err
+    both = run("select", "codes.csv", "--outcome", "y", *QUICK, "--categorical", "centre,share", "--out", "other")
+    assert "taken for" not in both.err
+    assert "warning" not in both.err
+
+
 def test_warnings_are_said_and_kept(run, folder):
     frame = data().drop(columns="kind")
     frame["y"] = np.random.default_rng(0).normal(size=60)

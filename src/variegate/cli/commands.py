@@ -46,7 +46,9 @@ Examples:
 @click.option("--screen", type=POSITIVE, metavar="N", help="Begin with the N columns most related to the outcome.")
 @click.option("--size", type=POSITIVE, metavar="K", help="Select the best set of K features. Default: of any size.")
 @click.option("--expected-size", type=Number(min=0, min_open=True), help="Prior mean size. Default: averaged over.")
-@click.option("--always-include", type=NAMES, metavar="A,B", help="Columns in every set (age, batch), not counted.")
+@click.option(
+    "--always-include", type=NAMES, metavar="A,B", help="Columns in every set (age, batch), of either table."
+)
 @click.option("--compare", type=NAMES, metavar="M,M", help="Methods to compare accuracy with, such as lasso,omp.")
 @click.option("--repeats", type=POSITIVE, default=5, show_default=True, help="Splits of that comparison.")
 @click.option("--alternatives", type=POSITIVE, default=5, show_default=True, help="How many alternative sets to list.")
@@ -79,6 +81,8 @@ def select(**options: Any) -> None:
 @click.argument("model", type=FILE)
 @click.argument("table", type=FILE)
 @table_options
+@click.option("--outcome-table", type=FILE, help="Second table with columns of the model (age), joined by sample id.")
+@click.option("--outcome-id", metavar="COLUMN", help="Its column of sample ids. Default: the first.")
 @click.option("--level", type=SHARE, default=0.95, show_default=True, help="Of intervals.")
 @click.option("--exposure", metavar="COLUMN", help="Of a model of counts: what they are proportional to. Default: 1.")
 @click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Write the CSV here, not to stdout.")

@@ -139,10 +139,12 @@ def _from_group_file(path: str, features: tuple[str, ...]) -> Any:
 def _rows_of(features: tuple[str, ...], names: tuple[str, ...], path: str) -> list[int]:
     """The row of each feature; all must be there."""
     row = {name: i for i, name in enumerate(names)}
-    missing = [name for name in features if name not in row]
+    # the columns of a category are found by its name, too
+    found = [row.get(name, row.get(name.partition("=")[0])) for name in features]
+    missing = [name for name, i in zip(features, found, strict=True) if i is None]
     if missing:
         raise Failure(
             f"{path}: {len(missing)} of {len(features)} features are not in it, for instance {missing[0]!r}; "
             "add them, or leave them out with --exclude"
         )
-    return [row[name] for name in features]
+    return [i for i in found if i is not None]

@@ -60,14 +60,14 @@ def check_column(raw: RawTable, name: str, what: str) -> None:
 def with_outcome(raw: RawTable, asked: Asked, second: RawTable | None) -> Parts:
     """Separate the outcomes from the features, or fetch them from the second table."""
     ids = raw.ids if raw.ids is not None else tuple(map(str, range(1, len(raw.frame) + 1)))
-    if not asked.outcomes:
-        if second is not None:
+    if second is not None:
+        if not asked.outcomes and not asked.always_include:
             raise ValueError(
                 Message("expected ", Argument("outcome"), ", the name of a column of ", Argument("outcome_table"))
             )
-        return Parts(raw, ids, None)
-    if second is not None:
         return _joined(raw, ids, asked, second)
+    if not asked.outcomes:
+        return Parts(raw, ids, None)
     found, inside = {}, []
     for outcome in asked.outcomes:
         if outcome in raw.frame.columns:
@@ -137,7 +137,8 @@ def _joined(raw: RawTable, ids: tuple[str, ...], asked: Asked, second: RawTable)
     first = replace(raw, ids=kept) if found.all() else _rows(raw, np.flatnonzero(found))
     row = {key: i for i, key in enumerate(keys)}
     beside = _rows(second, np.array([row[i] for i in kept]))
-    y = pd.DataFrame({name: _tidy(beside, beside.frame[name]) for name in asked.outcomes})
+    columns = {name: _tidy(beside, beside.frame[name]) for name in asked.outcomes}
+    y = pd.DataFrame(columns) if columns else None
     more = asked.joined(raw.frame.columns, second.frame.columns)
     if more:  # made numbers here, so that errors name the right file
         features = to_numeric(replace(beside, frame=beside.frame[more]), asked.categorical)
