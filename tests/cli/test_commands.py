@@ -245,7 +245,7 @@ def test_every_argument_that_a_message_names_is_an_option_somewhere_or_python_s_
         if isinstance(node.args[0], ast.Constant)
     }
     assert {name for name in named if "no such option" in as_option(Argument(name))} == {
-        "columns", "header", "ignore_case", "rank",
+        "columns", "header", "ignore_case",
     }  # fmt: skip
 
 

@@ -99,7 +99,7 @@ MISUSE = [
     (("select", "empty.csv", *Y), 1, "empty.csv"),
     (("select", "data.csv", *Y, "--network", "edges.csv"), 1, "edges.csv: features must be nodes"),
     (("select", "data.csv", *Y, "--network", "bytes.csv"), 1, "bytes.csv"),
-    (("select", "data.csv", *Y, "--coordinates", "places.csv"), 1, "places.csv: 4 of 6 features are not in it"),
+    (("select", "data.csv", *Y, "--coordinates", "places.csv"), 1, "leave them out by --exclude c,d,e,f"),
     (("select", "data.csv", *Y, "--groups", "groups.csv"), 1, "groups.csv: expected two columns"),
     (("select", "data.csv", *Y, "--always-include", "zz"), 1, "--always-include: there is no feature called 'zz'"),
     (("select", "data.csv", *Y, "--size", "9"), 1, "--size must be between 1 and the 6 candidates"),

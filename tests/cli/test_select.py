@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import threading
 from pathlib import Path
 
@@ -306,3 +307,45 @@ def test_folders_above_are_made_and_unmade(run, folder):
     assert not (folder / "x").exists()
     assert run(*SELECT, "--out", "x/y/z").code == 0
     assert (folder / "x/y/z/selection.csv").is_file()
+
+
+def scan(n=80, m=300):
+    """A genome scan: genotypes on two chromosomes in blocks of near-copies, and where they are."""
+    rng = np.random.default_rng(2)
+    X = np.repeat(rng.integers(0, 3, size=(n, m // 10)), 10, axis=1)
+    X = np.where(rng.random((n, m)) < 0.05, rng.integers(0, 3, size=(n, m)), X)
+    names = [f"rs{j}" for j in range(m)]
+    frame = pd.DataFrame(X, columns=names)
+    frame["trait"] = X[:, 25] - X[:, 205] + 0.5 * rng.normal(size=n)
+    frame.to_csv("scan.csv", index=False)
+    position = np.sort(rng.integers(1, 10**8, size=m))
+    pd.DataFrame({"snp": names, "chr": np.repeat(["1", "2"], m // 2), "pos": position}).to_csv("map.csv", index=False)
+    return ("select", "scan.csv", "--outcome", "trait", "--task", "regression", *QUICK)
+
+
+def test_a_genome_scan(run, folder):
+    command = (*scan(), "--coordinates", "map.csv")
+    ran = run(*command, "--size", 10)
+    assert ran.code == 0, ran.err
+    assert "rank" not in ran.err
+    assert pd.read_csv("variegate-out/selection.csv")["selected"].sum() == 10
+    wide = run(*command, "--bandwidth", "1e9", "--out", "wide")
+    assert wide.code == 0, wide.err
+    rank = int(re.search(r"warning: The similarity has rank (\d+): at most \1 of 300 features can be", wide.err)[1])
+    assert "such as by a smaller --bandwidth" in wide.err
+    refused = run(*command, "--bandwidth", "1e9", "--size", "20", "--out", "more")
+    assert f"--size 20 asks for 20 features, and at most {rank}" in refused.last_line
+    assert "with --coordinates, a smaller --bandwidth tells more of them apart" in refused.last_line
+    few = run(*command, "--rank", "40", "--size", "41", "--out", "more")
+    assert "--size 41 asks for 41 features, and at most 40" in few.last_line
+
+
+def test_covariates_need_no_place(run, folder):
+    command = scan()
+    pd.read_csv("scan.csv").assign(age=np.arange(80) % 7, sex=["f", "m"] * 40).to_csv("scan.csv", index=False)
+    ran = run(*command, "--coordinates", "map.csv", "--always-include", "age,sex", "--compare", "omp", "--repeats", 1)
+    assert ran.code == 0, ran.err
+    assert "warning" not in ran.err
+    pd.read_csv("map.csv").assign(pos=np.nan).to_csv("map.csv", index=False)
+    blank = run(*command, "--coordinates", "map.csv", "--out", "other", "--exclude", "age,sex")
+    assert "map.csv, line 2: expected a number in 'pos', the place of a feature, got nothing" in blank.last_line

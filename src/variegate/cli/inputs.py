@@ -6,14 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from ..data import Table, read_gene_sets, read_network, read_table
-from ..data.frames import open_source
+from ..data.places import read_groups, read_places, rows_of
 from ..data.text import trusting
 from ..messages import Argument
-from ..similarity import from_annotations, from_coordinates, from_groups, from_network
+from ..similarity import (
+    SimilarityFeatures,
+    from_annotations,
+    from_coordinates,
+    from_groups,
+    from_network,
+    from_positions,
+)
 from .large_inputs import is_large, read_large_table
 from .messages import Failure, as_option
 from .outcomes import outcome_columns, read_outcome
@@ -102,49 +110,57 @@ def _read_similarity(options: Mapping[str, Any], features: tuple[str, ...]) -> t
     if options["coordinates"]:
         return _from_places(options, features), f"similarity from the coordinates in {options['coordinates']}"
     if options["groups"]:
-        return _from_group_file(options["groups"], features), f"similarity from the groups in {options['groups']}"
+        return _from_group_file(options, features), f"similarity from the groups in {options['groups']}"
     return "columns", "similarity from the correlations of the columns"
 
 
 def _from_network(options: Mapping[str, Any], features: tuple[str, ...]) -> Any:
     network = read_network(options["network"])
     try:
-        return from_network(network, features, rng=options["seed"])
+        return from_network(network, features, rng=options["seed"], **_rank(options))
     except ValueError as error:
         raise Failure(f"{options['network']}: {error}") from error
 
 
 def _from_places(options: Mapping[str, Any], features: tuple[str, ...]) -> Any:
-    path = options["coordinates"]
-    raw = open_source(path).read()
-    first = str(raw.frame.columns[0])
-    places = read_table(path, id_column=first if raw.ids is None else None)
-    rows = _rows_of(features, places.samples, path)
-    return from_coordinates(places.X[rows], lonlat=options["lonlat"], rng=options["seed"]).named(features)
+    """Features on lines (chromosomes, wavelengths) have neighbours there; others in the plane, or on the globe."""
+    path, rank = options["coordinates"], _rank(options)
+    places = read_places(path)
+    placed = _to_choose_from(options, features)
+    rows = rows_of(placed, places.names, path, "the place")
+    points, seed = places.points[rows], options["seed"]
+    if points.shape[1] > 1 or options["lonlat"]:
+        phi = from_coordinates(points, options["bandwidth"] or "mean", lonlat=options["lonlat"], rng=seed, **rank)
+    else:
+        blocks = None if places.blocks is None else [places.blocks[i] for i in rows]
+        phi = from_positions(points[:, 0], blocks, options["bandwidth"] or "near", rng=seed, **rank)
+    return _with_others(phi, placed, features)
 
 
-def _from_group_file(path: str, features: tuple[str, ...]) -> Any:
+def _from_group_file(options: Mapping[str, Any], features: tuple[str, ...]) -> Any:
+    path, rank = options["groups"], _rank(options)
     if path.lower().endswith((".gmt", ".gmt.gz")):
-        return from_annotations(read_gene_sets(path), features).named(features)
-    raw = open_source(path).read()
-    columns = raw.frame.shape[1]
-    if columns != 2 - (raw.ids is not None):
-        raise Failure(f"{path}: expected two columns, feature and group, got {columns}")
-    names = list(raw.ids) if raw.ids is not None else [str(v) for v in raw.frame.iloc[:, 0]]
-    groups = raw.frame.iloc[:, -1].tolist()
-    rows = _rows_of(features, tuple(names), path)
-    return from_groups([groups[i] for i in rows]).named(features)
+        return from_annotations(read_gene_sets(path), features, **rank).named(features)
+    names, groups = read_groups(path)
+    placed = _to_choose_from(options, features)
+    rows = rows_of(placed, names, path, "the group")
+    return _with_others(from_groups([groups[i] for i in rows], **rank), placed, features)
 
 
-def _rows_of(features: tuple[str, ...], names: tuple[str, ...], path: str) -> list[int]:
-    """The row of each feature; all must be there."""
-    row = {name: i for i, name in enumerate(names)}
-    # the columns of a category are found by its name, too
-    found = [row.get(name, row.get(name.partition("=")[0])) for name in features]
-    missing = [name for name, i in zip(features, found, strict=True) if i is None]
-    if missing:
-        raise Failure(
-            f"{path}: {len(missing)} of {len(features)} features are not in it, for instance {missing[0]!r}; "
-            "add them, or leave them out with --exclude"
-        )
-    return [i for i in found if i is not None]
+def _to_choose_from(options: Mapping[str, Any], features: tuple[str, ...]) -> list[str]:
+    """Features that are not always included: only these have to be in the files that say what is alike."""
+    always = set(options.get("always_include") or ())
+    return [name for name in features if name not in always and name.partition("=")[0] not in always]
+
+
+def _with_others(phi: Any, placed: list[str], features: tuple[str, ...]) -> Any:
+    """Φ for all features: those that have no place are similar to no other."""
+    others = [name for name in features if name not in set(placed)]
+    full = np.zeros((len(features), phi.shape[1] + len(others)))
+    full[[j for j, name in enumerate(features) if name in set(placed)], : phi.shape[1]] = phi
+    full[[features.index(name) for name in others], phi.shape[1] :] = np.eye(len(others))
+    return SimilarityFeatures(full, features, phi.trace_error)
+
+
+def _rank(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {} if options["rank"] is None else {"rank": options["rank"]}

@@ -53,6 +53,7 @@ from .sizes import largest_size, number_to_select, prior_size
 
 # how scikit-learn reads a table; that all is finite is checked with the rest, by `table` and `new_rows`
 READ: dict[str, Any] = {"accept_sparse": ("csc", "csr"), "dtype": [np.float64, np.float32], "ensure_all_finite": False}
+LOW_RANK = 15  # of a similarity, below which it decides the size of sets
 FIRST_SIZE = 10.0  # expected size of the prior before it is learned
 
 
@@ -293,6 +294,21 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
                 stacklevel=4,
             )
 
+    def _warn_of_rank(self, rank: int, n_candidates: int) -> None:
+        """A similarity that was given, and lets hardly any features be in a set together, decides the answer."""
+        if not isinstance(self.similarity, str) and rank < min(LOW_RANK, n_candidates // 2):
+            warnings.warn(
+                Message(
+                    f"The similarity has rank {rank}: at most {rank} of {n_candidates} features can be in a set "
+                    "together, and fewer are likely, whatever the data say; give one that tells more of them apart, "
+                    "such as by a smaller ",
+                    Argument("bandwidth"),
+                    ".",
+                ),
+                SimilarityWarning,
+                stacklevel=5,
+            )
+
     def likelihood(self, candidates: Candidates, training: Training) -> Any:
         """The likelihood of these rows over the features to choose from."""
         options = {"covariates": training.covariates, "sample_weight": training.weights}
@@ -311,6 +327,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         if most == 0:
             raise ValueError("All rows of similarity are zero, so no feature can be in a set: give others.")
         size = number_to_select(self.n_features_to_select, U, most)
+        self._warn_of_rank(most, U)
         tilt = self._tilt(candidates.n_columns)
         tilt = None if tilt is None else candidates.gather(tilt)
         prior = self._prior(candidates, phi, most if self.prior == "dpp" else U, tilt)
