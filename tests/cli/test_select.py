@@ -4,7 +4,10 @@ import io
 import json
 import os
 import re
+import subprocess
+import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -129,6 +132,35 @@ def test_comparison(run, folder):
     assert set(table["method"]) == {"variegate", "omp"}
     assert sorted(table["repeat"].unique()) == [0, 1]
     assert {row["metric"] for row in json.loads(ran.out)["comparison"]} >= {"R2", "log det"}
+    wide = pd.read_csv("variegate-out/comparison_wide.csv").set_index("method")
+    mean = table[(table["method"] == "omp") & (table["metric"] == "R2")]["value"].mean()
+    assert wide.loc["omp", "R² on held-out rows: mean"] == pytest.approx(mean)
+    assert wide["splits"].tolist() == [2, 2]
+
+
+def test_a_comparison_can_be_read_at_once(run, folder, monkeypatch):
+    command = (*SELECT, "--compare", "omp", "--repeats", "2")
+    piped = run(*command, "--out", "piped")
+    assert re.search(
+        r"variegate: omp: R² on held-out rows 0\.\d+ ± 0\.\d+; diversity .*; largest \|r\| of two", piped.err
+    )
+    assert len(pd.read_csv(io.StringIO(piped.out), sep="\t").columns) == 7  # the selection alone
+    monkeypatch.setattr("variegate.cli.show.is_terminal", lambda stream: True)
+    shown = run(*command, "--out", "shown").out
+    assert "Methods on the same 2 splits: mean ± sd" in shown
+    assert "held-out" in shown
+
+
+def test_seconds_are_those_of_the_user(folder):
+    """From the start of the process, with all that is imported and compiled."""
+    before = time.monotonic()
+    code = "import sys; from variegate.cli import main; sys.exit(main())"
+    ran = subprocess.run([sys.executable, "-c", code, *SELECT], capture_output=True, text=True, check=True)
+    took = time.monotonic() - before
+    about = json.loads((folder / "variegate-out/run.json").read_text())
+    assert sum(about["steps"].values()) < about["seconds"] < took
+    said = int(re.search(r"done in (\d+) s", ran.stderr)[1])
+    assert abs(said - took) < max(1.5, 0.3 * took)
 
 
 def test_classes(run, folder):
