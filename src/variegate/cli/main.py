@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with interruptible():
             typed = arguments is None
             cli.main(
-                args=None if typed else list(arguments),
+                args=None if arguments is None else list(arguments),
                 prog_name="variegate",
                 standalone_mode=False,
                 obj=process_started() if typed else time.perf_counter(),
