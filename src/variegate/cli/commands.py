@@ -46,6 +46,10 @@ Examples:
 @click.option("--screen", type=POSITIVE, metavar="N", help="Begin with the N columns most related to the outcome.")
 @click.option("--size", type=POSITIVE, metavar="K", help="Select the best set of K features. Default: of any size.")
 @click.option("--expected-size", type=Number(min=0, min_open=True), help="Prior mean size. Default: averaged over.")
+@click.option(
+    "--diversity", type=Number(0, 1000), default=1.0, show_default=True,
+    help="How unlike the features of a set should be: 0 does not care, 4 wants much.",
+)  # fmt: skip
 @click.option("--always-include", type=NAMES, metavar="A,B", help="Columns in every set (age, batch), not counted.")
 @click.option("--compare", type=NAMES, metavar="M,M", help="Methods to compare accuracy with, such as lasso,omp.")
 @click.option("--repeats", type=POSITIVE, default=5, show_default=True, help="Splits of that comparison.")

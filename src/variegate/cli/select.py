@@ -121,6 +121,7 @@ def fitted(options: Mapping[str, Any], data: Input, similarity: Any) -> Any:
     model = ESTIMATORS[data.task](
         similarity=similarity,
         expected_size=options["expected_size"],
+        diversity=options["diversity"],
         n_features_to_select=options["size"],
         always_include=list(options["always_include"] or ()) or None,
         groups=groups,
