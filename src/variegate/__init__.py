@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .comparison.compare import compare
+    from .comparison.frontier import frontier
     from .comparison.stability import stability_selection
     from .dpp import IndependentSets, LowRankDPP
     from .estimators import DiverseClassifier, DiverseCounts, DiverseRegressor, DiverseSurvival

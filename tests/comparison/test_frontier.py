@@ -65,6 +65,14 @@ def test_the_recommended_set_is_the_most_diverse_of_the_accurate(found):
         found.recommended(2)
 
 
+def test_random_splits_instead_of_folds_and_communities():
+    X, y = small_problem("regression")
+    communities = np.arange(X.shape[1]) // 2
+    found = vg.frontier(X, y, repeats=2, test_size=0.3, communities=communities, **{**QUICK, "cv": 5})
+    assert found.table["fold"].unique().tolist() == [0, 1]
+    assert found.points["communities"].between(1, 3).all()
+
+
 def test_folds_cover_every_row_once():
     from variegate.comparison.inputs import read_data
     from variegate.comparison.study import Study
@@ -106,7 +114,7 @@ def test_other_outcomes(task):
         ({"diversities": [-1]}, "diversities must be numbers"),
         ({"sizes": [0]}, "sizes must be whole numbers from 1 to"),
         ({"sizes": [99]}, "sizes must be whole numbers from 1 to"),
-        ({"cv": 1}, "cv must be a number of folds from 2 to"),
+        ({"cv": 1}, "cv, or repeats, must be a whole number from 2 to"),
         ({"methods": ["best"]}, "There is no method 'best'"),
         ({"random_state": -1}, "random_state must be a whole number"),
     ],

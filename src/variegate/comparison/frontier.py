@@ -14,9 +14,9 @@ import pandas as pd
 from .. import plots
 from ..baselines import as_method, select
 from ..baselines.variational import diverse_path
+from ..candidates import by_column
 from ..checks import is_number, is_whole
 from ..estimators import EmptySelectionWarning
-from ..messages import Argument, Message
 from ..tasks import task_named
 from ..types import IntArray
 from .engine import Running, Work, collect
@@ -112,9 +112,13 @@ def frontier(
     sizes: Sequence[int] = SIZES,
     methods: Sequence[str] | Mapping[str, Any] = OTHERS,
     cv: int = 5,
+    repeats: int | None = None,
+    test_size: float = 0.2,
     similarity: Any = "columns",
     task: str | None = None,
     screen: Any = None,
+    kernel: Any = None,
+    communities: Any = None,
     random_state: int = 0,
     n_jobs: int | None = None,
     store: str | Path | None = None,
@@ -132,7 +136,8 @@ def frontier(
     sizes : numbers of features; those that no set can have are left out
     methods : other methods to be shown beside ours, as in `compare`
     cv : number of folds
-    similarity, task, screen, random_state, n_jobs, store, progress : as in `compare`
+    repeats, test_size : so many random splits instead of folds, as in `compare`
+    similarity, task, screen, kernel, communities, random_state, n_jobs, store, progress : as in `compare`
 
     Returns
     -------
@@ -152,30 +157,35 @@ def frontier(
     others = dict(methods) if isinstance(methods, Mapping) else {name: name for name in methods}
     for method in others.values():
         as_method(method)
-    _check(diversities, sizes, cv, len(data.y), data.X.shape[1], random_state)
+    M = data.X.shape[1]
+    _check(diversities, sizes, cv if repeats is None else repeats, len(data.y), M, random_state)
     study = Study(
-        data, others, "", None, similarity, None, None, None, screen, 0.5, int(random_state), folds=int(cv)
+        data, others, "", None, similarity, kernel, None, by_column(communities, data.names, M, "communities"), screen,
+        test_size, int(random_state), folds=int(cv) if repeats is None else None,
     )  # fmt: skip
+    parts = int(cv if repeats is None else repeats)
     asked = (sorted({float(d) for d in diversities}), sorted({int(k) for k in sizes}))
     call = study.call() | {
-        "kind": "frontier", "diversities": asked[0], "sizes": asked[1], "folds": int(cv),
+        "kind": "frontier", "diversities": asked[0], "sizes": asked[1], "folds": study.folds,
         "methods": {name: described(method) for name, method in others.items()},
     }  # fmt: skip
     with Store(store, call) as kept:
         done = kept.results()
-        jobs = [(fold,) for fold in range(WHOLE, cv) if done.get(str(fold), {"error": "not run"})["error"] is not None]
+        jobs = [
+            (fold,) for fold in range(WHOLE, parts) if done.get(str(fold), {"error": "not run"})["error"] is not None
+        ]
         work = Work(partial(run_fold, asked=asked), _died)
         results = collect(work, study, jobs, kept, Running(n_jobs, progress))
-    return _frontier_of(study, results)
+    return _frontier_of(study, {str(fold): results[str(fold)] for fold in range(WHOLE, parts)})
 
 
-def _check(diversities: Any, sizes: Any, cv: Any, n_rows: int, n_columns: int, random_state: Any) -> None:
+def _check(diversities: Any, sizes: Any, parts: Any, n_rows: int, n_columns: int, random_state: Any) -> None:
     if not (len(list(diversities)) and all(is_number(d) and d >= 0 for d in diversities)):
         raise ValueError(f"diversities must be numbers, zero or above, at least one, got {diversities!r}.")
     if not (len(list(sizes)) and all(is_whole(k) and 1 <= k <= n_columns for k in sizes)):
         raise ValueError(f"sizes must be whole numbers from 1 to {n_columns}, at least one, got {sizes!r}.")
-    if not (is_whole(cv) and 2 <= cv <= n_rows):
-        raise ValueError(Message(Argument("cv"), f" must be a number of folds from 2 to {n_rows}, got {cv!r}."))
+    if not (is_whole(parts) and 2 <= parts <= n_rows):
+        raise ValueError(f"cv, or repeats, must be a whole number from 2 to {n_rows}, got {parts!r}.")
     if not (is_whole(random_state) and random_state >= 0):
         raise ValueError(f"random_state must be a whole number, not below zero, got {random_state!r}.")
 
@@ -220,7 +230,7 @@ def _frontier_of(study: Study, results: Mapping[str, Any]) -> Frontier:
     table = pd.DataFrame(
         [
             {**{name: row[name] for name in ("method", "diversity", "size")}, "fold": fold, "metric": m, "value": v}
-            for fold in range(study.folds or 0)
+            for fold in range(len(results) - 1)
             for row in results[str(fold)]["rows"]
             for m, v in row["scores"].items()
         ]
@@ -236,9 +246,10 @@ def _frontier_of(study: Study, results: Mapping[str, Any]) -> Frontier:
         if metric not in values:  # a size that no fold could have
             continue
         error = values[metric].std(ddof=1) / np.sqrt(len(values[metric])) if len(values[metric]) > 1 else np.nan
+        judged = {m: values[m].mean() for m in ("log det", "largest |r|", "communities") if m in values}
         points.append(
             {"method": row["method"], "diversity": beta, "size": row["size"], "accuracy": values[metric].mean(),
-             "error": error, "log det": values["log det"].mean(), "largest |r|": values["largest |r|"].mean(),
-             "positions": tuple(row["positions"]), "names": tuple(labels[row["positions"]].tolist())}
+             "error": error, **judged, "positions": tuple(row["positions"]),
+             "names": tuple(labels[row["positions"]].tolist())}
         )  # fmt: skip
     return Frontier(pd.DataFrame(points), table, metric, study.data.task)
