@@ -1,8 +1,18 @@
 """Methods compared on the same splits, and selections on the same bootstraps, on one machine or on a cluster."""
 
 from .compare import compare
+from .frontier import Frontier, frontier
 from .result import MEASURES, Comparison
 from .stability import StabilitySelection, stability_selection
 from .store import StoreError
 
-__all__ = ["MEASURES", "Comparison", "StabilitySelection", "StoreError", "compare", "stability_selection"]
+__all__ = [
+    "MEASURES",
+    "Comparison",
+    "Frontier",
+    "StabilitySelection",
+    "StoreError",
+    "compare",
+    "frontier",
+    "stability_selection",
+]

@@ -23,7 +23,6 @@ from ..candidates import (
 )
 from ..checks import is_number
 from ..design import Design
-from ..dpp import SetDistribution
 from ..groups import Group
 from ..inference import ChainSettings, ConvergenceWarning, Fit, Sample, Settings, Target, fit, sample
 from ..inference.certificate import Certificate
@@ -38,7 +37,7 @@ from ..messages import Argument, Message, Words
 from ..naming import column_labels, find_positions
 from ..posterior import Posterior
 from ..predictions import PredictiveMixture, average_predictions
-from ..priors import bernoulli_prior, dpp_prior
+from ..priors import Prior, bernoulli_prior, dpp_prior
 from ..screening import strongest
 from ..selection import Selection, Training
 from ..similarity import SimilarityWarning
@@ -73,6 +72,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         *,
         similarity: Any = "columns",
         prior: str = "dpp",
+        diversity: float = 1.0,
         posterior: str = "dpp",
         expected_size: float | None = None,
         n_features_to_select: float | None = None,
@@ -93,6 +93,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         self.similarity = similarity
         self.prior = prior
+        self.diversity = diversity
         self.posterior = posterior
         self.expected_size = expected_size
         self.n_features_to_select = n_features_to_select
@@ -330,7 +331,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         self._warn_of_rank(most, U)
         tilt = self._tilt(candidates.n_columns)
         tilt = None if tilt is None else candidates.gather(tilt)
-        prior = self._prior(candidates, phi, most if self.prior == "dpp" else U, tilt)
+        prior = self._prior(candidates, phi, most if self._power else U, tilt)
         target = Target(
             self.likelihood(candidates, training),
             prior,
@@ -356,13 +357,16 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         labels = self._labels(n_columns)
         return log_odds_of_columns(by_column(self.prior_log_odds, self._names, n_columns, "prior_log_odds", labels))
 
-    def _prior(
-        self, candidates: Candidates, phi: NDArray[Any] | None, most: int, tilt: FloatArray | None
-    ) -> SetDistribution:
+    def _prior(self, candidates: Candidates, phi: NDArray[Any] | None, most: int, tilt: FloatArray | None) -> Prior:
         size = prior_size(self.expected_size, most, FIRST_SIZE)
-        if phi is not None and self.prior == "dpp":
-            return dpp_prior(phi, expected_size=size, log_odds=tilt)
+        if phi is not None and self._power:
+            return dpp_prior(phi, expected_size=size, log_odds=tilt, diversity=self._power)
         return bernoulli_prior(candidates.n_units, expected_size=size, log_odds=tilt)
+
+    @property
+    def _power(self) -> float:
+        """The exponent of the volume in the prior."""
+        return float(self.diversity) if self.prior == "dpp" else 0.0
 
     def _settings(self) -> ChainSettings | Settings:
         average_size, average_slab = self.expected_size is None, self.slab_precision == "auto"
