@@ -41,7 +41,7 @@ def similarity_features(
                 f"similarity(X) must return a row for each of the {m} columns that it is given, got {len(phi)} rows."
             )
     else:
-        phi = _rows_of_columns(given, candidates, names)
+        phi = rows_of_columns(given, candidates, names)
     return shared_directions(phi, candidates.unit) if candidates.is_grouped else np.asarray(phi)
 
 
@@ -58,7 +58,8 @@ def shared_directions(phi: NDArray[Any], unit: NDArray[np.int64]) -> NDArray[Any
     return out
 
 
-def _rows_of_columns(given: Any, candidates: Candidates, names: NDArray[Any] | None) -> NDArray[Any]:
+def rows_of_columns(given: Any, candidates: Candidates, names: NDArray[Any] | None) -> NDArray[Any]:
+    """The rows of Φ, given for all columns, of those that are chosen from: by name where both have names."""
     phi = _matrix(given)
     known = _names(given)
     if known is not None and names is not None:
