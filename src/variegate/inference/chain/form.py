@@ -1,36 +1,33 @@
 """The posterior over some features as one quadratic form, small enough to embed in a report."""
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from ...likelihoods.protocol import QuadraticForm
+from ...likelihoods.protocol import QuadraticLikelihood
 from ...types import FloatArray, IntArray
 from ..target import Target
-from .kernel import simulate
-from .model import Model, Position
-from .problem import Grid, Problem, State
-from .sample import ChainSettings, grid_of
-from .system import DIAGONAL, INFORMATION
+from .model import Model
+from .problem import Grid
+from .sample import ChainSettings, Sample, grid_of
 
-DRAWN = 40  # sets at which auxiliary variables are drawn; their forms are averaged
-INNER = 5  # draws before one counts, since the variables of a set depend on those of the previous set
-FLIPS = 60  # approximate number of steps per round
-# Rounds per calibration run, and number of runs. Two classes, N = 200, M = 32, largest difference from the chains:
-# 0.13 uncalibrated, 0.09 after four runs, 0.04 after ten; 0.17 if the slab precision is free, too.
-ROUNDS, CALIBRATED = 600, 10
-DAMPED = 0.7  # fraction of a correction that is applied
-CLEAR = 0.002  # probabilities closer than this to 0 or 1 are not corrected further
+EXPANDED = 40  # sets whose mean linear predictor the form is expanded around
+# Sets whose evidence the form is fitted to, and the penalties, in units of the residual variance, of log-odds and of
+# slopes. Two classes, N = 200, M = 32, sets of 3 to 20, largest difference from `condition` on ten conditions: .15 with
+# auxiliary variables replaced by their averages, .06 with slopes alone, .045 with penalty 3 (1: .041, 10: .048); twice
+# as many sets, some of them under conditions: .040.
+FITTED, TILTED, SLOPED = 200, 3.0, 0.1
+LEAST_SLOPE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """log p(S | y) for sets of n features with C columns, as in `Problem`; other features are excluded.
+    """log p(S | y) for sets of n features with C columns, as in `Problem`; all others are left out.
 
-    Exact for regression; otherwise auxiliary variables are replaced by their averages, the slab precision is fixed,
-    and `tilt` compensates: without conditions the inclusion probabilities are near those of the chains.
+    Exact for regression. For other outcomes it is the expansion of the likelihood around the posterior, fitted to the
+    evidence of sampled sets: the explained part times a slope (in `information`), further log-odds for each feature
+    (in `tilt`), and a parabola in log c (in `grid.log_prior`).
     """
 
     features: IntArray  # (n,) sorted
@@ -45,112 +42,68 @@ class Form:
     grid: Grid
     at: tuple[int, int]  # position on the grid nearest to the means
     size: int | None
-    exact: bool
-    off: float = 0.0  # largest difference from the chains' inclusion probabilities, without conditions
+    largest: int  # number of features in the largest sampled set
+    spread: float  # standard deviation of the error of log p(y | S), for sets that it was not fitted to; 0 if exact
 
-    def run(
-        self, included: IntArray, excluded: IntArray, start: IntArray, rng: np.random.Generator, rounds: int = ROUNDS
-    ) -> FloatArray:
-        """Inclusion probabilities (n,) under conditions, by a chain from `start`; positions refer to `features`."""
-        movable = np.ones(len(self.features), dtype=bool)
-        movable[included] = movable[excluded] = False
-        problem, state = self._problem(movable), self._state(start)
-        inclusion, visits = np.zeros(len(self.features)), np.zeros(self.grid.log_prior.shape)
-        eta, fixed = 4.0 / len(self.features), self.size is not None
-        i, j, steps, _ = simulate(problem, state, self.grid, self.at, (eta, 0.1, 20, fixed), inclusion, visits, rng)
-        time = 0.1 * 20 * FLIPS / max(steps, 1)
-        inclusion[:] = 0.0
-        *_, weight = simulate(problem, state, self.grid, (i, j), (eta, time, rounds, fixed), inclusion, visits, rng)
-        found = inclusion / weight if weight > 0 else np.isin(np.arange(len(movable)), start).astype(np.float64)
-        found[included], found[excluded] = 1.0, 0.0
-        return np.asarray(found)
+    @property
+    def exact(self) -> bool:
+        """Whether it is the posterior itself."""
+        return self.spread == 0.0
 
-    def calibrated(self, wanted: FloatArray, start: IntArray, rng: np.random.Generator) -> Self:
-        """Choose the tilt that brings the inclusion probabilities near the wanted ones (n,); `off` is the difference.
-
-        Steps that overshoot are halved: a change common to all features also moves the prior's size.
-        """
-        best, tilt, step, nothing = replace(self, off=np.inf), self.tilt, DAMPED, np.arange(0)
-        for _ in range(CALIBRATED):
-            form = replace(self, tilt=tilt)
-            found = form.run(nothing, nothing, start, rng)
-            off = float(np.abs(found - wanted).max())
-            if off < best.off:
-                best, direction = replace(form, off=off), _logit(wanted) - _logit(found)
-            else:
-                step /= 2
-            tilt = best.tilt + step * direction
-        return best
-
-    def _problem(self, movable: npt.NDArray[np.bool_]) -> Problem:
-        K, C = self.information.shape
-        n, with_volume = len(self.features), self.cosines is not None
-        gram, vectors = np.zeros((K + with_volume, C, C)), np.zeros((K + with_volume, 5, C))
-        gram[:K] = self.gram
-        vectors[:K, DIAGONAL], vectors[:K, INFORMATION] = np.diagonal(self.gram, axis1=1, axis2=2), self.information
+    def log_joint(self, S: IntArray, at: tuple[int, int]) -> float:
+        """log p(y, S, hyperparameters) up to a constant, for positions S among `features`. O(|S|³)."""
+        i, j = at
+        fixed = self.size is not None
+        value = self.grid.log_prior[i, j] - (0.0 if fixed else self.grid.log_normalizer[i])
+        value += self.tilt[S].sum() + len(S) * self.grid.log_kappa[i]
+        columns = self.columns(S)
+        for G, b, noise in zip(self.gram, self.information, self.noise, strict=True):
+            value += _log_evidence(_parts(G, b, columns, float(np.exp(self.grid.log_c[j]))), noise)
         if self.cosines is not None:
-            gram[-1, :n, :n] = self.cosines
-            vectors[-1, DIAGONAL, :n] = 1.0
-        return Problem(
-            gram=gram,
-            known=np.ones(gram.shape[:2], dtype=bool),
-            vectors=vectors,
-            tables=np.empty((len(gram), 3, C, C)),
-            members=np.empty(gram.shape[:2], dtype=np.int64),
-            columns=np.empty((C, 0)),
-            units=np.empty((n, 0)),
-            precision=np.empty((K, 0)),
-            fixed=np.empty((K, 0, C)),
-            first=self.first,
-            tilt=self.tilt,
-            noise=self.noise,
-            movable=movable,
-            nugget=self.nugget,
-            power=self.power,
+            volume = self.cosines[np.ix_(S, S)] + self.nugget * np.eye(len(S))
+            value += self.power * np.linalg.slogdet(volume)[1]
+        return float(value)
+
+    def columns(self, S: IntArray) -> IntArray:
+        """Columns of the features at positions S."""
+        return np.concatenate([np.arange(self.first[m], self.first[m + 1]) for m in S] or [np.arange(0)])
+
+
+class Draws(NamedTuple):
+    """Sets of a posterior that a form is made from."""
+
+    sets: list[IntArray]
+    slab_precisions: FloatArray  # (number of sets,)
+    left_out: FloatArray  # (I,) expected number of members beside the form's features, for each prior size
+
+    @classmethod
+    def of(cls, fit: Sample, features: IntArray) -> "Draws":
+        """Those of the chains. Members that are left out have odds proportional to κ, up to second order."""
+        visits, kappa = (
+            fit.hyperparameters.probability.sum(axis=1),
+            np.exp(grid_of(fit.target, fit.settings).log_kappa),
         )
-
-    def _state(self, S: IntArray) -> State:
-        n = len(self.features)
-        order, place = np.empty(n, dtype=np.int64), np.full(n, -1)
-        order[: len(S)] = S
-        place[S] = np.arange(len(S))
-        return State(order, place, np.array([len(S)]), np.empty(n), np.empty(n))
+        beside = float(np.delete(fit.inclusion, features).sum())
+        return cls(fit.sets, fit.slab_precisions, beside * kappa / (visits @ kappa))
 
 
-def _logit(p: FloatArray) -> FloatArray:
-    p = np.clip(p, CLEAR, 1 - CLEAR)
-    return np.asarray(np.log(p / (1 - p)))
-
-
-def form_of(
-    target: Target,
-    settings: ChainSettings,
-    sets: list[IntArray],
-    inclusion: FloatArray | None,
-    features: IntArray,
-    rng: np.random.Generator,
-) -> Form:
-    """The posterior over the sorted `features`, given some of its sets. O(C²N) for each of DRAWN draws.
-
-    A form that is not exact is calibrated to the inclusion probabilities (M,), if they are given.
-    """
+def form_of(target: Target, settings: ChainSettings, draws: Draws, features: IntArray) -> Form:
+    """The posterior over the sorted `features`. O(C²N), and for other outcomes than numbers FITTED evidences."""
     grid = grid_of(target, settings)
+    grid = grid._replace(log_normalizer=grid.log_normalizer - draws.left_out)
     model = Model(target, grid)
+    c = target.slab_precision or 1.0
     Z = model.likelihood.columns_of(features)
-    at = (_nearest(grid.log_kappa, 0.0), _nearest(grid.log_c, np.log(target.slab_precision or 1.0)))
-    drawn = [sets[i] for i in np.linspace(0, len(sets) - 1, DRAWN).astype(int)]
-    forms = _forms(model, drawn, at[1], features, Z, rng)
-    exact = len(forms) == 1 and model.augments
-    if not exact:  # another slab precision would need other auxiliary variables
-        j = at[1]
-        grid, at = grid._replace(log_c=grid.log_c[j : j + 1], log_prior=grid.log_prior[:, j : j + 1]), (at[0], 0)
+    some = [draws.sets[i] for i in np.linspace(0, len(draws.sets) - 1, EXPANDED).astype(int)]
+    at = _nearest(grid.log_kappa, 0.0), _nearest(grid.log_c, np.log(c))
+    forms = model.likelihood.quadratic_forms(features, Z, model.expanded(some, at[1]))
     units = target.volume.units(features) if target.prior_has_volume else None
     form = Form(
         features=features,
         first=np.concatenate([[0], np.cumsum(model.likelihood.widths[features])]),
-        gram=np.mean([[f.rows(Z, np.arange(len(Z))) for f in several] for several in forms], axis=0),
-        information=np.mean([[f.information for f in several] for several in forms], axis=0),
-        noise=np.array([[f.shape, f.rate, f.floor] for f in forms[0]]),
+        gram=np.stack([f.rows(Z, np.arange(len(Z))) for f in forms]),
+        information=np.stack([f.information for f in forms]),
+        noise=np.array([[f.shape, f.rate, f.floor] for f in forms]),
         cosines=None if units is None else units @ units.T,
         nugget=target.volume.nugget if target.prior_has_volume else 0.0,
         power=target.diversity,
@@ -158,31 +111,90 @@ def form_of(
         grid=grid,
         at=at,
         size=target.size,
-        exact=exact,
+        largest=max(map(len, draws.sets)),
+        spread=0.0,
     )
-    start = next((S for S in sets if np.isin(S, features).all()), None)
-    if exact or inclusion is None or start is None:
-        return form
-    return form.calibrated(inclusion[features], np.searchsorted(features, start), rng)
+    return form if (form.noise[:, 0] > 0).all() else _fitted(form, model, draws)
+
+
+class _Parts(NamedTuple):
+    """With A = G_SS + cI: ½(log|A| − |S| log c) and ½ b_Sᵀ A⁻¹ b_S."""
+
+    half_log_det: float
+    half: float
+
+
+def _parts(G: FloatArray, b: FloatArray, S: IntArray, c: float) -> _Parts:
+    A = G[np.ix_(S, S)] + c * np.eye(len(S))
+    return _Parts(
+        0.5 * float(np.linalg.slogdet(A)[1] - len(S) * np.log(c)), 0.5 * float(b[S] @ np.linalg.solve(A, b[S]))
+    )
 
 
 def _nearest(values: FloatArray, value: float) -> int:
     return int(np.argmin(np.abs(values - value)))
 
 
-def _forms(
-    model: Model, sets: list[IntArray], j: int, features: IntArray, Z: FloatArray, rng: np.random.Generator
-) -> list[list[QuadraticForm]]:
-    """The forms given auxiliary variables of each set; one form if there are none."""
-    if not model.augments:
-        return [model.likelihood.quadratic_forms(features, Z, model.expanded(sets, j))]
-    position = model.at_start(sets[0], rng)
-    if position.auxiliary is None:
-        return [model.likelihood.quadratic_forms(features, Z, None)]
-    found = []
-    for S in sets:
-        position = Position(S, position.auxiliary, (position.at[0], j))
-        for _ in range(INNER):
-            position = model.refreshed(position, rng)._replace(at=(position.at[0], j))
-        found.append(model.likelihood.quadratic_forms(features, Z, position.auxiliary))
-    return found
+def _fitted(form: Form, model: Model, draws: Draws) -> Form:
+    """The form with slopes, log-odds and a parabola in log c that fit the evidence of sampled sets.
+
+    Ridge regression of log p(y | S, c) minus the form's; the grid is cut to the slab precisions that were sampled.
+    """
+    chosen = np.linspace(0, len(draws.sets) - 1, FITTED).astype(int)
+    places = np.array([_nearest(form.grid.log_c, np.log(draws.slab_precisions[i])) for i in chosen])
+    sets = [np.flatnonzero(np.isin(form.features, draws.sets[i])) for i in chosen]
+    log_c = form.grid.log_c[places]
+    curved = form.noise[:, 0] == 0  # outcomes whose form is an expansion
+    short, halves = _shortfall(form, model.likelihood, sets, log_c, curved)
+    inside = np.array([np.isin(np.arange(len(form.features)), S) for S in sets], dtype=np.float64)
+    low, high = places.min(), places.max() + 1
+    grid_c = form.grid.log_c[low:high] - log_c.mean()
+    slope = halves - halves.mean(axis=0)
+    terms = np.column_stack([np.ones(len(sets)), _parabola(log_c - log_c.mean()), slope, inside - inside.mean(axis=0)])
+    penalties = np.repeat([1e-6, SLOPED, TILTED], [3, slope.shape[1], inside.shape[1]])
+    found, spread = _ridge(terms, short, penalties)
+    slopes = np.ones(len(form.noise))
+    slopes[curved] = np.maximum(1.0 + found[3 : 3 + slope.shape[1]], LEAST_SLOPE)
+    grid = form.grid._replace(
+        log_c=form.grid.log_c[low:high], log_prior=form.grid.log_prior[:, low:high] + _parabola(grid_c) @ found[1:3]
+    )
+    return replace(
+        form,
+        information=form.information * np.sqrt(slopes)[:, None],
+        tilt=form.tilt + found[3 + slope.shape[1] :],
+        grid=grid,
+        at=(form.at[0], _nearest(grid.log_c, form.grid.log_c[form.at[1]])),
+        spread=max(spread, 1e-12),
+    )
+
+
+def _parabola(x: FloatArray) -> FloatArray:
+    return np.column_stack([x, x * x])
+
+
+def _shortfall(
+    form: Form, likelihood: QuadraticLikelihood, sets: list[IntArray], log_c: FloatArray, curved: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """log p(y | S, c) minus the form's (n,), and the explained parts of the expanded outcomes (n, K)."""
+    short, halves = np.empty(len(sets)), np.empty((len(sets), int(curved.sum())))
+    for n, (S, at) in enumerate(zip(sets, log_c, strict=True)):
+        c, columns = float(np.exp(at)), form.columns(S)
+        parts = [_parts(G, b, columns, c) for G, b in zip(form.gram, form.information, strict=True)]
+        halves[n] = [part.half for part, k in zip(parts, curved, strict=True) if k]
+        short[n] = likelihood.with_slab_precision(c).log_evidence(form.features[S]) - sum(
+            _log_evidence(part, noise) for part, noise in zip(parts, form.noise, strict=True)
+        )
+    return short, halves
+
+
+def _log_evidence(part: _Parts, noise: FloatArray) -> float:
+    shape, rate, floor = noise
+    return float((-shape * np.log(max(rate - part.half, floor)) if shape else part.half) - part.half_log_det)
+
+
+def _ridge(A: FloatArray, y: FloatArray, penalties: FloatArray) -> tuple[FloatArray, float]:
+    """Coefficients, and the standard deviation of residuals with each row left out."""
+    inverse = np.linalg.inv(A.T @ A + np.diag(penalties))
+    found = inverse @ (A.T @ y)
+    left = (y - A @ found) / (1.0 - np.einsum("ni,ij,nj->n", A, inverse, A))
+    return found, float(np.sqrt(np.mean(np.square(left))))
