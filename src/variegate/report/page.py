@@ -15,7 +15,8 @@ from markupsafe import Markup
 from .. import __version__
 from ..diagnostics import Bound, Diagnostics
 from ..inference import ChainSettings, Sample
-from ..inference.chain.form import Draws, Form, form_of
+from ..inference.chain.form import Form
+from ..inference.chain.form_fit import Draws, form_of
 from ..inference.chain.sample import can_sample
 from ..likelihoods import QuadraticLikelihood
 from ..selection import Selection
@@ -52,6 +53,7 @@ def rendered(selection: Selection, found: Findings, about: Mapping[str, Any], co
         further=[s for s in stands if not s.chosen][: content.RUNNERS_UP],
         n_stands=sum(s.chosen is not None for s in stands),
         members_shown=content.MEMBERS,
+        listed=content.CHANGES,
         hurry=in_a_hurry(
             stands,
             names.shortened(outcome) if outcome else "the outcome",
@@ -60,7 +62,7 @@ def rendered(selection: Selection, found: Findings, about: Mapping[str, Any], co
         ),
         along=charts.along_columns(probability, selection.groups, posterior.labels),
         map=similarity_map(similarity, probability, chosen, posterior.labels),
-        alternatives=found.alternatives.to_dict("records"),
+        alternatives=content.variants(found.alternatives),
         **_selection(selection, found),
         **_explorer_words(selection, form, probability),
         **_comparison(comparison),
@@ -96,7 +98,7 @@ def explorer_data(selection: Selection, form: Form) -> dict[str, Any]:
         "names": [str(posterior.labels[i]) for i in kept],
         "positions": kept.tolist(),
         "probability": probability[kept].tolist(),
-        "error": float(np.hypot(np.nan_to_num(posterior.inclusion_errors()).max(), form.spread / 4)),
+        "error": float(np.hypot(np.nan_to_num(posterior.inclusion_errors()).max(), form.off)),
         "exact": form.exact,
         "thing": _thing(selection),
         "own": not isinstance(posterior.fit, Sample),  # the explorer's probabilities are not those of the table
@@ -184,7 +186,7 @@ def _explorer_words(selection: Selection, form: Form | None, probability: FloatA
     return {
         "exact": isinstance(posterior.fit, Sample),
         "exact_form": form is not None and form.exact,
-        "form_off": None if form is None else form.spread / 2,  # two standard deviations of log-odds, at probability ½
+        "form_off": None if form is None else form.off,
         "n_units": len(probability),
         "n_kept": n_kept,
         "dropped": n_kept < len(probability),

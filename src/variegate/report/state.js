@@ -107,28 +107,27 @@
       }
     }
 
+    // The evidence has −shape · log(rate − ½x); for an expansion, whose shape is negative, |shape| · log(rate + ½x).
     addGains(system, [shape, whole, floor]) {
       const { form, logOdds, factor, c } = this;
       const { D, R } = system;
-      const rate = shape === 0 ? 1 : Math.max(whole - 0.5 * system.explained, floor);
-      const least = floor / rate;
-      if (form.C > form.n) return this.addBlockGains(system, shape, rate, least);
+      const sign = Math.sign(shape);
+      const rate = Math.max(whole - sign * 0.5 * system.explained, floor);
+      const gain = (x) => -shape * Math.log(Math.max(1 - (sign * 0.5 * x) / rate, floor / rate));
+      if (form.C > form.n) return this.addBlockGains(system, gain);
       for (let m = 0; m < form.n; m++) {
         const share = 1 / Math.max(D[m], c);
-        const x = 0.5 * R[m] * R[m] * share;
-        logOdds[m] += shape === 0 ? x : -shape * Math.log(Math.max(1 - x / rate, least));
+        logOdds[m] += gain(R[m] * R[m] * share);
         factor[m] *= Math.sqrt(c * share);
       }
     }
 
-    addBlockGains(system, shape, rate, least) {
+    addBlockGains(system, gain) {
       const { first } = this.form;
       for (let m = 0; m < this.form.n; m++) {
         if (this.inside[m] || !this.movable[m]) continue;
         const { logDet, explained } = this.block(system, first[m], first[m + 1]);
-        const x = 0.5 * explained;
-        this.logOdds[m] += 0.5 * ((first[m + 1] - first[m]) * Math.log(this.c) - logDet);
-        this.logOdds[m] += shape === 0 ? x : -shape * Math.log(Math.max(1 - x / rate, least));
+        this.logOdds[m] += 0.5 * ((first[m + 1] - first[m]) * Math.log(this.c) - logDet) + gain(explained);
       }
     }
 
@@ -154,8 +153,8 @@
         const block = members.map((p, i) => members.slice(0, i + 1).map((q) => G[p * C + q] + (p === q ? c : 0)));
         const { logDet, explained } = variegate.blockGain(block, members.map((p) => b[p]));
         const [shape, rate, floor] = this.form.noise[k];
-        const fit = shape === 0 ? 0.5 * explained : -shape * Math.log(Math.max(rate - 0.5 * explained, floor));
-        return sum - 0.5 * (logDet - members.length * Math.log(c)) + fit;
+        const left = Math.max(rate - Math.sign(shape) * 0.5 * explained, floor);
+        return sum - 0.5 * (logDet - members.length * Math.log(c)) - shape * Math.log(left);
       }, 0);
     }
 
