@@ -122,6 +122,6 @@ __all__ = ["Enumerated", "Pace", "g_test", "make_target", "model_of", "textbook_
 
 
 def close(found, exact, unseen=1e-4):
-    """Within four reported errors, and within 0.02; a difference of `unseen` may have no error, since no set shows it."""
+    """Within four reported errors, and within 0.02. What no set shows has no error: it may be `unseen` off."""
     off = np.abs(found.inclusion - exact.inclusion)
     return (off <= np.minimum(4 * found.inclusion_errors + unseen, 0.02)).all()

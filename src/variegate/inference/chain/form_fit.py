@@ -3,7 +3,7 @@
 The expansion is good near the posterior. For sets that explain far less it is wrong by many nats, and mostly too
 high, so that a chain on it ends at the empty set. So its explained part h = ½ b_Sᵀ A⁻¹ b_S is bent and stretched to
 s · r log(1 + h/r), each feature gets further log-odds, and the slab precision c a parabola in log c, such that the sum
-is closest to log p(y | S, c): for sets of the posterior, and less strictly for such sets without some members.
+is closest to log p(y | S, c): for sets of the posterior, and less strictly for such sets with members fewer or more.
 
 Largest difference from `Posterior.condition` on ten conditions, two classes (with averages of the Pólya-Gamma
 variables instead: .15 on the first):
@@ -25,7 +25,7 @@ from .model import Model
 from .sample import ChainSettings, Sample, grid_of
 
 EXPANDED = 40  # sets that the form is expanded around
-FITTED, THINNED = 300, 100  # sets of the posterior, and sets without some of their members, that it is fitted to
+FITTED, THINNED, GROWN = 300, 100, 100  # sets of the posterior, without some members, and with others besides
 FAR = 4.0  # nats below the posterior at which a set counts half. 1 is too few: the empty set then wins at M = 2000
 # Penalties, in units of the residual variance, of log-odds (1 and 10 are as good as 3) and of the slope minus one
 TILTED, SLOPED = 3.0, 0.1
@@ -38,15 +38,15 @@ class Draws(NamedTuple):
 
     sets: list[IntArray]
     slab_precisions: FloatArray  # (number of sets,)
-    left_out: FloatArray  # (I,) expected number of members beside the form's features, for each prior size
+    left_out: FloatArray  # (I,) log of the sum over sets of the other features, for each prior size
 
     @classmethod
     def of(cls, fit: Sample, features: IntArray) -> "Draws":
-        """Those of the chains. Members that are left out have odds proportional to κ, up to second order."""
+        """Those of the chains. The other features are taken to be independent, with odds proportional to κ."""
         kappa = np.exp(grid_of(fit.target, fit.settings).log_kappa)
-        visits = fit.hyperparameters.probability.sum(axis=1)
-        beside = float(np.delete(fit.inclusion, features).sum())
-        return cls(fit.sets, fit.slab_precisions, beside * kappa / (visits @ kappa))
+        kappa /= fit.hyperparameters.probability.sum(axis=1) @ kappa
+        p = np.minimum(np.delete(fit.inclusion, features), 1.0 - 1e-9)
+        return cls(fit.sets, fit.slab_precisions, np.log1p(np.outer(kappa, p / (1.0 - p))).sum(axis=1))
 
 
 @one_blas_thread  # small matrices: 1 s instead of 12 on a busy machine
@@ -99,31 +99,26 @@ class _Fit(NamedTuple):
 
 
 def _fitted(form: Form, model: Model, draws: Draws) -> Form:
-    """The form fitted to evidences of the draws. The grid is cut to the slab precisions that were drawn."""
+    """The form fitted to evidences of the draws."""
     rng = np.random.default_rng(0)
     chosen = np.linspace(0, len(draws.sets) - 1, FITTED).astype(int)
     places = np.array([_nearest(form.grid.log_c, np.log(draws.slab_precisions[i])) for i in chosen])
     sets = [np.flatnonzero(np.isin(form.features, draws.sets[i])) for i in chosen]
-    thinned = rng.integers(FITTED, size=THINNED)
-    places = np.concatenate([places, places[thinned]])
-    sets += [_thinned(sets[i], rng) for i in thinned]
+    others = rng.integers(FITTED, size=THINNED + GROWN)
+    places = np.concatenate([places, places[others]])
+    sets += [_thinned(sets[i], rng) for i in others[:THINNED]] + [_grown(sets[i], form, rng) for i in others[THINNED:]]
     data = _training(form, model, sets, places)
     fits = [_ridge(data, bend) for bend in BENDS]
     best = fits[int(np.argmin([fit.loss for fit in fits]))]
-    K, (low, high) = len(form.noise), (places.min(), places.max() + 1)
+    K, drawn = len(form.noise), form.grid.log_c[places]
     slopes = np.maximum(1.0 + best.coefficients[3 : 3 + K], LEAST_SLOPE)
-    log_c = form.grid.log_c[low:high]
-    grid = form.grid._replace(
-        log_c=log_c,
-        log_prior=form.grid.log_prior[:, low:high]
-        + _parabola(log_c - form.grid.log_c[places].mean()) @ best.coefficients[1:3],
-    )
+    # beyond the precisions that were drawn, where conditions may lead, the parabola goes on as a constant
+    curve = _parabola(np.clip(form.grid.log_c, drawn.min(), drawn.max()) - drawn.mean()) @ best.coefficients[1:3]
     return replace(
         form,
         noise=np.column_stack([-slopes * best.bends, best.bends, np.zeros(K)]),
         tilt=form.tilt + best.coefficients[3 + K :],
-        grid=grid,
-        at=(form.at[0], _nearest(log_c, form.grid.log_c[form.at[1]])),
+        grid=form.grid._replace(log_prior=form.grid.log_prior + curve),
         off=_off(best.residuals[:FITTED], data.inside[:FITTED]),
     )
 
@@ -135,6 +130,12 @@ def _nearest(values: FloatArray, value: float) -> int:
 def _thinned(S: IntArray, rng: np.random.Generator) -> IntArray:
     """Some members of S: a random part, more often most of them than few."""
     return S[rng.random(len(S)) < 1.0 - rng.random() ** 2]
+
+
+def _grown(S: IntArray, form: Form, rng: np.random.Generator) -> IntArray:
+    """S and up to three other features."""
+    possible = np.flatnonzero(np.isfinite(form.tilt))
+    return np.union1d(S, rng.choice(possible, size=min(int(rng.integers(1, 4)), len(possible)), replace=False))
 
 
 def _parabola(x: FloatArray) -> FloatArray:
