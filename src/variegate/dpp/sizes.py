@@ -11,7 +11,7 @@ from .poisson_binomial import shift_for_size
 
 # Sets that grow side by side. M = 2000 in blocks of ten, rank 500: with 32 of them log e_k is known to 0.01 for k = 50
 # and 0.1 for k = 150, whatever the power from 0.5 to 3, and to 0.7 for k = 150 and power 12.
-FEWEST, MOST = 32, 16384
+FEWEST, MOST = 32, 4096
 WORK = 4e9  # products that more of them may cost: half a second
 DEPENDENT = 1e-12  # squared residuals below this count as zero
 

@@ -8,11 +8,11 @@ from typing import Any, Literal, NamedTuple, Self, cast
 import numpy as np
 import numpy.typing as npt
 
-from ..dpp import IndependentSets, LowRankDPP, SetDistribution, of_size
+from ..dpp import IndependentSets, LowRankDPP, PoweredDPP, SetDistribution, Sums, of_size
 from ..dpp.volume import Volume, VolumeGains
 from ..likelihoods import ExchangeLikelihood, FlipLikelihood, GainsLikelihood, Likelihood, QuadraticLikelihood
 from ..likelihoods.protocol import gains_are_exact, roughly
-from ..priors import Prior
+from ..priors import Prior, volume_prior
 from ..sets import as_index_set, as_size
 from ..types import FloatArray, IntArray
 
@@ -24,6 +24,7 @@ NUGGET = 1e-6
 FEW_FEATURES = 16  # 2^16 sets
 LARGEST_WITH_NUGGET = 2048
 CACHE_BYTES = 1 << 22
+NO_NORMALIZER = Sums(np.zeros(1), 0)
 EVIDENCES = 1 << 13  # number of evidences cached besides the evaluations
 
 
@@ -238,6 +239,15 @@ class Target:
         if prior.phi is not None and not (self.phi is not None and np.may_share_memory(prior.phi, self.phi)):
             return replace(self, prior=prior, phi=None, _volume=None, _cache={})
         return replace(self, prior=prior)
+
+    def with_diversity(self, diversity: float) -> Self:
+        """The same with another exponent of ν in the prior; its normaliser is right for 0 and 1 only.
+
+        Sets of one size can be compared under it, which needs no normaliser.
+        """
+        if diversity in (0.0, 1.0):
+            return self.with_prior(volume_prior(self.phi, self.prior.theta, diversity))
+        return self.with_prior(PoweredDPP(self.volume.phi, self.prior.theta, diversity, NO_NORMALIZER))
 
     def with_slab_precision(self, c: float) -> Self:
         """The same with another slab precision and an empty cache."""
