@@ -6,6 +6,7 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
 import variegate as vg
 from report_problems import HOSTILE
@@ -23,15 +24,24 @@ def precise(data, fitted_as):
     return fitted_as(*data, **SURE)
 
 
-@pytest.fixture(scope="module")
-def classes(data, fitted_as):
+def of_two_classes(n_rows, of):
+    """Near-copies in blocks of `of`."""
     rng = np.random.default_rng(2)
-    Z = rng.normal(size=(200, 8))
-    X = pd.DataFrame(
-        np.repeat(Z, 4, axis=1) + 0.3 * rng.normal(size=(200, 32)), columns=[f"GENE{i}" for i in range(32)]
-    )
-    y = Z @ [1.5, -1.2, 1.0, 0.8, 0.5, 0.4, 0, 0] + rng.logistic(size=200) > 0
-    return fitted_as(X, np.where(y, "ill", "well").astype(object), tol=0.02)
+    effects = np.array([1.5, -1.2, 1.0, 0.8, 0.5, 0.4, 0, 0][: 4 if of == 2 else 8])
+    Z = rng.normal(size=(n_rows, len(effects)))
+    X = np.repeat(Z, of, axis=1) + 0.3 * rng.normal(size=(n_rows, of * len(effects)))
+    y = np.where(Z @ effects + rng.logistic(size=n_rows) > 0, "ill", "well")
+    return pd.DataFrame(X, columns=[f"GENE{i}" for i in range(X.shape[1])]), y.astype(object)
+
+
+@pytest.fixture(scope="module")
+def classes(fitted_as):
+    return fitted_as(*of_two_classes(120, of=2), tol=0.01, max_iter=2000)
+
+
+@pytest.fixture(scope="module")
+def many_classes(fitted_as):
+    return fitted_as(*of_two_classes(200, of=4), tol=0.01, max_iter=4000)
 
 
 def off(shown, posterior):
@@ -47,23 +57,37 @@ def test_the_explorer_starts_from_the_table(open_report, model):
     assert report.quiet()
 
 
-@pytest.mark.parametrize(("kind", "tolerance"), [("precise", 0.03), ("classes", 0.15)])
+CONDITIONS = [(0, 1), (1, 0), (1, 1), (0, 2), (1, 0), (0, 3), (1, 2), (1, 1), (0, 1), (0, 2)]  # included, excluded
+
+
+@pytest.mark.parametrize(
+    ("kind", "tolerance"),
+    [("precise", 0.03), ("classes", 0.06), pytest.param("many_classes", 0.06, marks=pytest.mark.slow)],
+)
 def test_conditions_are_answered_by_the_posterior(open_report, request, kind, tolerance):
-    model = request.getfixturevalue(kind)
-    posterior, rng = model.posterior_, np.random.default_rng(0)
-    report = open_report(model)
-    p = posterior.inclusion_prob()
-    best = np.array([4 * b + int(p[4 * b : 4 * b + 4].argmax()) for b in range(len(p) // 4)])  # of each block
-    for n_in, n_out in [(0, 1), (1, 0), (1, 1), (0, 2), (1, 0), (0, 3), (1, 2), (1, 1), (0, 1), (0, 2)]:
-        some = posterior.names[rng.permutation(best[np.argsort(-p[best])[:6]])]
+    posterior, rng = request.getfixturevalue(kind).posterior_, np.random.default_rng(0)
+    report = open_report(request.getfixturevalue(kind))
+    for n_in, n_out in CONDITIONS:
+        some = rng.permutation(posterior.names)
         include, exclude = some[:n_in].tolist(), some[n_in : n_in + n_out].tolist()
         shown = report.condition(include, exclude)
         assert len(shown) == len(posterior.names) - n_in - n_out
         assert off(shown, posterior.condition(include, exclude)) < tolerance, (include, exclude)
-    took = report.page.evaluate("({...document.getElementById('explorer').dataset})")
-    assert float(took["error"]) < 0.02
+    assert float(report.page.get_attribute("#explorer", "data-error")) < 0.02
     assert "Known to ±0.0" in report.page.inner_text("#status")
     assert report.quiet()
+
+
+def test_diversity_is_the_power_of_the_volume(open_report, data, fitted_as):
+    X, y = data
+    phi = np.eye(5)
+    phi[2, 1] = 3.0  # GENE8 is called like GENE4
+    models = [fitted_as(X.iloc[:, ::4].iloc[:, :5], y, similarity=phi, diversity=power) for power in (3.0, 1.0)]
+    report, (cubed, plain) = open_report(models[0]), [model.posterior_ for model in models]
+    for include, exclude in ((["GENE4"], []), (["GENE8"], ["GENE0"]), ([], ["GENE4"])):
+        shown = report.condition(include, exclude)
+        assert off(shown, cubed.condition(include, exclude)) < 0.02  # all sets are summed there
+    assert off(report.condition(["GENE4"]), plain.condition(["GENE4"])) > 0.1
 
 
 def test_without_workers_the_page_computes_by_itself(open_report, precise):
@@ -345,7 +369,7 @@ CONTRAST = """() => {
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1200, 390])
+@pytest.mark.parametrize("width", [1200, 320])
 def test_contrast_and_width(open_report, model, scheme, width):
     report = open_report(
         model, about={"warnings": ["look out"]}, color_scheme=scheme, viewport={"width": width, "height": 900}
@@ -355,6 +379,27 @@ def test_contrast_and_width(open_report, model, scheme, width):
     assert report.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert report.quiet()
     assert report.page.evaluate(CONTRAST) == []
+
+
+def edges(page, selector):
+    """Lightness of what is behind the left and the right edge of an element, 0 to 1."""
+    png = page.locator(selector).screenshot()
+    light = np.asarray(Image.open(io.BytesIO(png)).convert("L")) / 255
+    return np.median(light[:, 1]), np.median(light[:, -2])
+
+
+@pytest.mark.parametrize("part", ["#chosen .scroll", "#map .scroll"])
+def test_what_scrolls_on_a_phone_says_so(open_report, model, part):
+    report = open_report(model, viewport={"width": 320, "height": 800}, color_scheme="light")
+    assert report.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    left, right = edges(report.page, part)
+    assert right < left - 0.1  # a shadow: there is more
+    report.page.eval_on_selector(part, "box => (box.scrollLeft = 1e6)")
+    left, right = edges(report.page, part)
+    assert left < right - 0.1
+    report.page.set_viewport_size({"width": 1200, "height": 800})
+    left, right = edges(report.page, part)
+    assert left == right > 0.95
 
 
 def test_hostile_names_neither_run_nor_break_anything(open_report, data, fitted_as):
