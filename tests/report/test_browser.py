@@ -10,7 +10,6 @@ from PIL import Image
 
 import variegate as vg
 from report_problems import HOSTILE
-from variegate.tables import findings
 
 pytestmark = pytest.mark.real
 FIXED = {"average_size": False, "average_slab": False}
@@ -250,39 +249,6 @@ def test_a_worker_that_fails_is_replaced(open_report, precise):
         postMessage() {} terminate() {} }"""
     report = open_report(precise, before=broken)
     assert off(report.condition([], ["GENE4"]), precise.posterior_.condition(exclude=["GENE4"])) < 0.03
-
-
-def digits(p):
-    return ">0.99" if 0.995 < p < 1 else "<0.01" if 0 < p < 0.005 else f"{p:.2f}"
-
-
-def test_every_number_is_that_of_the_files(open_report, precise):
-    """The page, selection.csv, groups.csv and Python say the same."""
-    report, found = open_report(precise), findings(precise)
-    rows = report.page.eval_on_selector_all(
-        "#chosen tbody tr:not(.divider)",
-        "rows => rows.map(r => [r.querySelector('bdi').textContent, r.cells[1].textContent, r.cells[3].textContent])",
-    )
-    table = found.selection.set_index("feature")
-    groups = found.groups.set_index("feature")
-    assert len(rows) >= table["selected"].sum()
-    for feature, of_group, own in rows:
-        assert own == digits(table.loc[feature, "inclusion_probability"])
-        expected = digits(groups.loc[feature, "group_probability"]) if feature in groups.index else "–"
-        assert of_group == expected
-    cards = report.page.eval_on_selector_all(
-        "#stands article",
-        """cards => cards.map(c => [c.querySelector('h3 .tag').textContent,
-           [...c.querySelectorAll('tbody tr')].map(
-             r => [r.querySelector('bdi').textContent, r.cells[1].textContent])])""",
-    )
-    assert {f for f, _, _ in rows if table.loc[f, "selected"]} <= {m for _, members in cards for m, _ in members}
-    for tag, members in cards:
-        for feature, own in members:
-            assert own == digits(table.loc[feature, "inclusion_probability"])
-            assert tag == digits(groups.loc[feature, "group_probability"])
-    shown = report.shown()
-    assert all(p == table.loc[name, "inclusion_probability"] for name, p in shown.items())
 
 
 def test_keyboard_only(open_report, model):
