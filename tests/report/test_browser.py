@@ -77,6 +77,15 @@ def test_conditions_are_answered_by_the_posterior(open_report, request, kind, to
     assert report.quiet()
 
 
+def test_it_says_where_the_approximation_is_rough(open_report, classes):
+    """Without a block that explains much, sets are unlike those that the form was fitted to."""
+    report = open_report(classes)
+    report.condition([], ["GENE0"])  # GENE1 takes its place
+    assert "Rough" not in report.page.inner_text("#status")
+    report.condition([], ["GENE0", "GENE1"])
+    assert "Rough: with this choice" in report.page.inner_text("#status")
+
+
 def test_diversity_is_the_power_of_the_volume(open_report, data, fitted_as):
     X, y = data
     phi = np.eye(5)

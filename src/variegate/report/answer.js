@@ -12,6 +12,7 @@
       this.sum = new Float64Array(form.n);
       this.squares = new Float64Array(form.n);
       this.count = 0;
+      this.evidence = 0; // log evidences of the last set of each batch, summed
       for (let sweep = 0; sweep < BURN_IN; sweep++) this.chain.sweep(this.one);
     }
 
@@ -31,10 +32,11 @@
         this.squares[m] += p * p;
       }
       this.count += 1;
+      this.evidence += this.chain.state.logEvidence(this.chain.state.j);
     }
 
     get report() {
-      return { sum: this.sum, squares: this.squares, count: this.count };
+      return { sum: this.sum, squares: this.squares, count: this.count, evidence: this.evidence };
     }
   };
 
@@ -50,6 +52,6 @@
       const chains = reports.length > 1 ? between / (reports.length - 1) / reports.length : 0;
       error = Math.max(error, Math.sqrt(Math.max(within / Math.max(count - 1, 1), chains)));
     }
-    return { probability, error };
+    return { probability, error, evidence: reports.reduce((sum, r) => sum + r.evidence, 0) / count };
   };
 }

@@ -66,6 +66,7 @@ def embedded_form(form: Form, chosen: IntArray, starts: list[IntArray]) -> dict[
         "at": list(form.at),
         "chosen": chosen.tolist(),
         "starts": [S.tolist() for S in starts],
+        "typical": float(np.mean([form.log_evidence(S, form.at[1]) for S in starts])),
     }
 
 

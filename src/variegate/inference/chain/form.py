@@ -57,11 +57,15 @@ class Form:
         fixed = self.size is not None
         value = self.grid.log_prior[i, j] - (0.0 if fixed else self.grid.log_normalizer[i])
         value += self.tilt[S].sum() + len(S) * self.grid.log_kappa[i]
-        value += sum(p.log_evidence(noise) for p, noise in zip(self.parts(S, j), self.noise, strict=True))
+        value += self.log_evidence(S, j)
         if self.cosines is not None:
             volume = self.cosines[np.ix_(S, S)] + self.nugget * np.eye(len(S))
             value += self.power * np.linalg.slogdet(volume)[1]
         return float(value)
+
+    def log_evidence(self, S: IntArray, j: int) -> float:
+        """log p(y | S) up to a constant, with slab precision number j."""
+        return sum(p.log_evidence(noise) for p, noise in zip(self.parts(S, j), self.noise, strict=True))
 
     def parts(self, S: IntArray, j: int) -> list[Parts]:
         """What the features at positions S have of each form, with slab precision number j."""
