@@ -7,7 +7,7 @@ import variegate as vg
 from chain_problems import Enumerated, model_of
 from inference_problems import correlated_data
 from variegate import groups as module
-from variegate.groups import Likeness, Members, find_groups
+from variegate.groups import Exchange, Likeness, Members, exchanges, find_groups
 from variegate.inference import ChainSettings, Target, sample
 from variegate.likelihoods import Gaussian
 from variegate.tables import groups_table
@@ -179,3 +179,26 @@ def test_chosen_features_that_join_are_like_each_other_too():
     apart = seen([0.4, 0.3, 0.3], [[1, 0, 0]] * 4 + [[0, 1, 0]] * 3 + [[0, 0, 1]] * 3)
     for group in find_groups(apart, Likeness(r, None, 0.5), np.array([1, 2]), 0.4, 0.1):
         assert r[np.ix_(group, group)].min() >= 0.5
+
+
+def test_exchanges_are_paired_within_groups_first(model):
+    groups = [g._replace(positions=np.array(p)) for g, p in zip(model.groups_, ([0, 1, 2], [4, 5], [6]), strict=True)]
+
+    def paired(gone, come):
+        return exchanges(model.posterior_.target, groups, np.array(gone, dtype=int), np.array(come, dtype=int))
+
+    assert paired([0], [2]) == [Exchange(0, 2, True)]
+    assert paired([0], [3]) == [Exchange(0, 3, True)]  # a copy that the group has no need of
+    assert paired([0], [4]) == [Exchange(0, 4, False)]
+    assert paired([6], [8]) == [Exchange(6, 8, False)]
+    assert set(paired([0, 4], [5, 1])) == {Exchange(0, 1, True), Exchange(4, 5, True)}
+    assert set(paired([0, 4, 6], [5, 9])) >= {Exchange(4, 5, True)}
+    assert len(paired([0, 4, 6], [5, 9])) == 2
+    assert paired([], [5]) == paired([5], []) == []
+
+
+def test_a_feature_of_another_group_does_not_stand_in(model):
+    """Alike, but each in a group of its own: sets hold both."""
+    alone = [model.groups_[0]._replace(positions=np.array([i])) for i in range(7)]
+    (found,) = exchanges(model.posterior_.target, alone, np.array([0]), np.array([1]))
+    assert not found.within

@@ -190,6 +190,9 @@ def test_alternatives_say_what_differs_from_the_selected_set():
         assert row.size == len(row.features) == 2
         assert set(row.added) == set(row.features) - selected
         assert set(row.removed) == selected - set(row.features)
+        pairs = [*row.within, *row.between]
+        assert {gone for gone, _ in pairs} == set(row.removed)  # sets of one size: every change is an exchange
+        assert {come for _, come in pairs} == set(row.added)
         assert row.log_evidence == pytest.approx(model.posterior_.target.log_evidence(positions(row)))
         assert row.odds == pytest.approx(np.exp(row.log_joint - table["log_joint"][0]))
     assert table["log_joint"].is_monotonic_decreasing

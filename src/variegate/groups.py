@@ -18,6 +18,7 @@ RARE = 1e-3  # less probable features are in no group
 # and exact copies under a DPP prior have an infinite ratio. CHANCE is not distinguishable from zero with a few hundred
 # sets.
 INSTEAD, CHANCE = 2.0, 0.005
+NOBODY = np.empty(0, dtype=np.int64)
 
 
 class Group(NamedTuple):
@@ -35,6 +36,18 @@ class Group(NamedTuple):
     purity: float  # likeness of the two least alike members, from 0 to 1; 1 for a single feature
     chosen: Any  # the member in the best set, or None
     likeness: str  # what makes them alike: "columns", "similarity" (Φ), or "either"; "alone" for one feature
+
+
+class Exchange(NamedTuple):
+    """A member of one set that another set has exchanged for a feature.
+
+    >>> Exchange(0, 3, within=True).come
+    3
+    """
+
+    gone: int  # position
+    come: int
+    within: bool  # a stand-in: both are in one group, or the new one, in no group, is like all of that group
 
 
 @dataclass(frozen=True)
@@ -206,3 +219,30 @@ def _described(
         chosen=labels[among].tolist()[0] if len(among) else None,
         likeness=kind,
     )
+
+
+def exchanges(
+    target: Target, groups: list[Group], gone: IntArray, come: IntArray, purity: float = 0.5
+) -> list[Exchange]:
+    """Pair the members that left a set with those that came: within groups first, then the most alike.
+
+    min(|gone|, |come|) pairs, each feature in one at most.
+    """
+    if not len(gone) or not len(come):
+        return []
+    members = {int(i): group.positions for group in groups for i in group.positions}
+    some = np.unique(np.concatenate([gone, come, *(members.get(int(i), NOBODY) for i in gone)])).astype(np.int64)
+    alike = likeness_of(target, some, purity).values
+    place = {int(i): n for n, i in enumerate(some)}
+
+    def pair(i: int, j: int) -> tuple[bool, float]:
+        group = members.get(i, np.array([i]))
+        joins = j in group or (j not in members and all(alike[place[int(h)], place[j]] >= purity for h in group))
+        return bool(joins), float(alike[place[i], place[j]])
+
+    pairs = sorted(((*pair(i, j), i, j) for i in gone.tolist() for j in come.tolist()), key=lambda p: (-p[0], -p[1]))
+    found: list[Exchange] = []
+    for within, _, i, j in pairs:
+        if all(i != other.gone and j != other.come for other in found):
+            found.append(Exchange(i, j, within))
+    return found

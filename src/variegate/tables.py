@@ -12,6 +12,8 @@ from scipy import special
 
 from .candidates import Candidates
 from .diagnostics import Diagnostics
+from .groups import exchanges
+from .posterior import Alternative
 from .selection import Fitted, Outcome, Selection, selection_of
 from .types import FloatArray
 
@@ -76,6 +78,8 @@ def alternatives_table(model: Selection | Fitted, n: int = 5) -> pd.DataFrame:
     """Good sets that differ from each other, best first; one row each.
 
     Columns: `rank`; `size`; `features`, `added`, `removed`: tuples of names, the latter two against the selected set;
+    `within`, `between`: pairs of a removed and an added name, for exchanges within a group (another copy of the same
+    thing) and between groups (another explanation);
     `odds` (posterior probability relative to the first row's); `probability` (share of the sampled sets that are
     exactly this one; of a variational fit q(S));
     `log_evidence` (log p(y|S), the fit); `log_joint` (with the prior: what sets are ranked by). If the selection has
@@ -90,22 +94,27 @@ def alternatives_table(model: Selection | Fitted, n: int = 5) -> pd.DataFrame:
     """
     selection = selection_of(model)
     posterior, selected = selection.posterior, selection.chosen
-    labels = np.asarray(posterior.names, dtype=object)
-    rows = [
-        {
+    labels, groups = np.asarray(posterior.names, dtype=object), selection.groups
+
+    def row(i: int, found: Alternative) -> dict[str, Any]:
+        added, removed = np.setdiff1d(found.positions, selected), np.setdiff1d(selected, found.positions)
+        pairs = exchanges(posterior.target, groups, removed, added)
+        return {
             "rank": i,
             "size": len(found.positions),
             "features": tuple(labels[found.positions]),
-            "added": tuple(labels[np.setdiff1d(found.positions, selected)]),
-            "removed": tuple(labels[np.setdiff1d(selected, found.positions)]),
+            "added": tuple(labels[added]),
+            "removed": tuple(labels[removed]),
+            "within": tuple((labels[p.gone], labels[p.come]) for p in pairs if p.within),
+            "between": tuple((labels[p.gone], labels[p.come]) for p in pairs if not p.within),
             "odds": found.odds,
             "probability": float(np.exp(found.log_prob)),
             "log_evidence": found.log_evidence,
             "log_joint": found.log_joint,
         }
-        for i, found in enumerate(posterior.alternatives(n, size=selection.size), start=1)
-    ]
-    return pd.DataFrame(rows)
+
+    alternatives = posterior.alternatives(n, size=selection.size)
+    return pd.DataFrame([row(i, found) for i, found in enumerate(alternatives, start=1)])
 
 
 def groups_table(model: Selection | Fitted) -> pd.DataFrame:

@@ -108,18 +108,26 @@ class Opened:
 
 
 @pytest.fixture
-def open_report(browser, tmp_path):
+def open_page(browser):
     opened = []
 
-    def open_(model, about=None, comparison=None, frontier=None, **options):
-        path = tmp_path / f"report{len(opened)}.html"
-        vg.write_report(path, model, about=about, comparison=comparison, frontier=frontier)
+    def open_(path, **options):
         opened.append(Opened(browser, path, **options))
         return opened[-1]
 
     yield open_
     for report in opened:
         report.context.close()
+
+
+@pytest.fixture
+def open_report(open_page, tmp_path):
+    def open_(model, about=None, comparison=None, frontier=None, **options):
+        path = tmp_path / f"report{len(list(tmp_path.glob('report*.html')))}.html"
+        vg.write_report(path, model, about=about, comparison=comparison, frontier=frontier)
+        return open_page(path, **options)
+
+    return open_
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ import pytest
 import variegate as vg
 from report_problems import HOSTILE, posterior_model
 from variegate.report import names
-from variegate.report.page import escaped_json, rendered
+from variegate.report.page import SCRIPTS, escaped_json, rendered
 from variegate.tables import findings
 
 
@@ -56,7 +56,7 @@ def test_nothing_outside_of_the_file_is_named(html):
 def test_scripts_put_text_in_as_text():
     import importlib.resources
 
-    for name in ("chain.js", "worker.js", "explorer.js"):
+    for name in SCRIPTS:
         source = importlib.resources.files("variegate.report").joinpath(name).read_text(encoding="utf-8")
         assert not re.search(
             r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|new Function|</script", source

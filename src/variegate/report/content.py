@@ -18,6 +18,7 @@ RUNNERS_UP = 8  # features after the chosen ones
 ROWS = 200  # of the table of chosen features
 EXPLAINED = 30  # groups with a chosen feature that are shown
 MEMBERS = 12  # of a group that are shown
+CHANGES = 8  # of an alternative set, of each kind, that are shown
 LIKELY = 0.1  # of the probability of the chosen one: what is less probable is no replacement to speak of
 
 
@@ -154,6 +155,36 @@ def replacements(posterior: Posterior, chosen: IntArray) -> dict[int, Replacemen
         odds = float(np.exp(min(target.log_joint(S) - value, 700.0)))
         found[int(gone)] = Replacement(str(posterior.labels[come]), odds)
     return found
+
+
+class Variant(NamedTuple):
+    """An alternative set as changes of the chosen one."""
+
+    odds: float
+    size: int
+    within: list[tuple[str, str]]  # members exchanged for another of their group
+    between: list[tuple[str, str]]  # members exchanged for something else
+    without: list[str]  # members left out
+    besides: list[str]  # features that come in
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether nothing changes."""
+        return not (self.within or self.between or self.without or self.besides)
+
+
+def variants(table: pd.DataFrame) -> list[Variant]:
+    """The rows of an `alternatives_table`."""
+    return [_variant(record) for record in table.to_dict("records")]
+
+
+def _variant(record: Mapping[Any, Any]) -> Variant:
+    pairs = [*record["within"], *record["between"]]
+    without, besides = list(map(str, record["removed"])), list(map(str, record["added"]))
+    for gone, come in pairs:
+        without.remove(str(gone))
+        besides.remove(str(come))
+    return Variant(record["odds"], record["size"], record["within"], record["between"], without, besides)
 
 
 class Metric(NamedTuple):

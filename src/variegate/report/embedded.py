@@ -46,7 +46,7 @@ def relatives_of(found: Selection) -> IntArray:
 
 
 def embedded_form(form: Form, chosen: IntArray, starts: list[IntArray]) -> dict[str, Any]:
-    """JSON of the form; see `open` in chain.js. Sets are positions among the form's features."""
+    """JSON of the form; see form.js. Sets are positions among the form's features."""
     grid = form.grid
     return {
         "first": form.first.tolist(),
@@ -58,6 +58,7 @@ def embedded_form(form: Form, chosen: IntArray, starts: list[IntArray]) -> dict[
         "power": form.power,
         "tilt": as_text(form.tilt),
         "size": form.size,
+        "largest": form.largest,
         "log_kappa": grid.log_kappa.tolist(),
         "log_normalizer": grid.log_normalizer.tolist(),
         "log_c": grid.log_c.tolist(),
@@ -65,6 +66,7 @@ def embedded_form(form: Form, chosen: IntArray, starts: list[IntArray]) -> dict[
         "at": list(form.at),
         "chosen": chosen.tolist(),
         "starts": [S.tolist() for S in starts],
+        "typical": float(np.mean([form.log_evidence(S, form.at[1]) for S in starts])),
     }
 
 

@@ -1,220 +1,99 @@
 "use strict";
-// The explorer: what was included and excluded, and what follows. Text goes in as text, never as HTML.
+// The explorer: what was included and excluded, and what follows.
 
-(() => {
+{
+  const { element, button, bar, digits } = variegate;
   const data = JSON.parse(document.getElementById("data").textContent);
   const part = (id) => document.getElementById(id);
-  const names = data.names;
-  const given = new Map(); // unit: "in" or "out", in the order of asking
-  const FIRST = 15;
-  const KNOWN = 0.006; // error at which an answer needs no more steps: of many features the worst is three errors off
-  const LEAST = 500; // milliseconds: the error of few batches is itself uncertain
-  const PATIENCE = 4000; // milliseconds at most
-  const LARGEST = 100; // features of a best set: the search takes the third power of it
-  const CHAINS = Math.min(Math.max(navigator.hardwareConcurrency || 2, 2), 4);
+  const box = part("explorer");
+  const names = new variegate.Names(data.names, data.positions);
+  const every = [...data.names.keys()];
+  const given = new Map(); // feature: "in" or "out", in the order of asking
+  const FIRST = 15; // rows
+  const MORE = 50;
+  const LARGEST = 100; // members of a best set: the search takes the third power of it
+  const FAR = 6; // nats of evidence lost: with at most 4 answers were off by 0.04 (N = 200, M = 32), with 8 to 24 by 0.15 to 0.4 (N = 500, M = 2000)
   let shown = FIRST;
   let before = Float64Array.from(data.probability);
   let now = before;
-  let error = 0;
+  let error = 0; // null: not known yet
+  let lost = 0; // nats of evidence, against sets without conditions
   let best = [];
-  let question = 0;
-
-  // --- words -------------------------------------------------------------------------------------------------
-
-  const UNSAFE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
-
-  function shortened(name, limit = 48) {
-    const text = name.replace(/[\t\n\r]/g, " ").replace(UNSAFE, "\ufffd") || "(no name)";
-    const letters = Array.from(text.slice(0, 4 * limit));
-    if (text.length <= limit) return text;
-    const end = Math.floor(((limit - 1) * 3) / 8);
-    return `${letters.slice(0, limit - 1 - end).join("")}…${Array.from(text.slice(-4 * end)).slice(-end).join("")}`;
-  }
-
-  const twins = new Set(); // names that several share: the position tells them apart
-  const met = new Set();
-  for (const name of names) (met.has(name) ? twins : met).add(name);
-
-  const label = (unit, limit) =>
-    shortened(names[unit], limit) + (twins.has(names[unit]) ? ` (no. ${data.positions[unit] + 1})` : "");
-
-  function digits(p) {
-    if (p > 0.995 && p < 1) return ">0.99";
-    if (p < 0.005 && p > 0) return "<0.01";
-    return p.toFixed(2);
-  }
-
-  // --- elements ----------------------------------------------------------------------------------------------
-
-  function element(tag, text, attributes = {}) {
-    const out = document.createElement(tag);
-    if (text !== undefined) out.textContent = text;
-    for (const [name, value] of Object.entries(attributes)) out.setAttribute(name, value);
-    return out;
-  }
-
-  function nameOf(unit, limit) {
-    const out = element("bdi", label(unit, limit));
-    if (names[unit].length > 48) out.title = shortened(names[unit], 300);
-    return out;
-  }
-
-  function button(text, says, act) {
-    const out = element("button", text, { type: "button", "aria-label": says });
-    out.addEventListener("click", act);
-    return out;
-  }
-
-  function bar(before, after) {
-    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    const rectangle = (name, box) => {
-      const r = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-      r.setAttribute("class", name);
-      for (const [key, value] of Object.entries(box)) r.setAttribute(key, value);
-      svg.append(r);
-    };
-    svg.setAttribute("class", "bar");
-    svg.setAttribute("viewBox", "0 0 100 8");
-    svg.setAttribute("preserveAspectRatio", "none");
-    svg.setAttribute("aria-hidden", "true");
-    rectangle("rail", { width: 100, height: 8 });
-    rectangle("fill", { width: (100 * after).toFixed(1), height: 8 });
-    rectangle("before", { x: Math.min(100 * before, 98.5).toFixed(1), width: 1.5, height: 8 });
-    return svg;
-  }
+  let trouble = ""; // why the last choice was taken back; said until there is another one
+  let known = !data.own; // whether `before` is
 
   // --- asking ------------------------------------------------------------------------------------------------
 
-  const included = () => [...given].filter(([, how]) => how === "in").map(([unit]) => unit);
-  const excluded = () => [...given].filter(([, how]) => how === "out").map(([unit]) => unit);
+  const asking = new variegate.Asking(data.form, { answer: learn, impossible: takeBack, best: showBest });
+  const asked = (wanted) => [...given].filter(([, how]) => how === wanted).map(([m]) => m); // the last one last
+  const included = () => asked("in");
+  const excluded = () => asked("out");
 
-  function reason(found) {
-    if (found.impossible === "size") return `So many ${data.thing}s cannot be in a set, or too few are left. Your last choice was taken back.`;
-    const name = `“${label(found.item)}”`;
-    return included().length > 1
-      ? `${name} is a copy of what you have included, or never occurs together with it. It was left out again.`
-      : `${name} is never in a set: it does not vary, or nothing speaks for it. It was left out again.`;
-  }
-
-  // --- chains, each in a worker of its own; in the page where there can be none --------------------------------
-
-  function started(chain) {
-    const receive = (answer) => heard(chain, answer);
-    const inPage = () => serve((found) => setTimeout(() => receive(found), 0));
-    let send = null;
-    const kept = {}; // what a chain in the page would have to be told again
-    try {
-      const text = [...document.querySelectorAll("script.chain")].map((script) => script.textContent).join("\n");
-      const worker = new Worker(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
-      worker.onmessage = (event) => receive(event.data);
-      worker.onerror = (event) => {
-        event.preventDefault();
-        worker.terminate();
-        send = inPage();
-        for (const message of Object.values(kept)) send(message);
-      };
-      send = (message) => worker.postMessage(message);
-    } catch {
-      send = inPage();
-    }
-    return (message) => {
-      kept[message.form ? "form" : message.size === undefined ? "question" : "size"] = message;
-      send(message);
-    };
-  }
-
-  let reports = [];
-  let began = 0;
-  let drawn = 0;
-  let trouble = ""; // why the last choice was taken back; said until there is another one
-  let known = !data.own; // whether `before` is
-  const chains = Array.from({ length: CHAINS }, (_, k) => started(k));
-  chains.forEach((send) => send({ form: data.form }));
-
-  function ask(unit, how) {
-    if (given.get(unit) === how || !known) return;
-    given.delete(unit);
-    if (how) given.set(unit, how);
+  function ask(m, how) {
+    if (given.get(m) === how || !known) return;
+    given.delete(m);
+    if (how) given.set(m, how);
     trouble = "";
     answer();
   }
 
   function answer() {
-    question += 1;
-    reports = [];
-    began = performance.now();
-    drawn = 0;
-    const conditions = { include: included(), exclude: excluded() };
     if (!given.size && !data.own) {
-      chains.forEach((send) => send({ stop: true }));
+      asking.stop();
       now = before;
       error = 0;
-      finish();
+      settle(0);
     } else {
-      part("explorer").dataset.state = "running";
+      box.dataset.state = "running";
       error = null;
+      asking.ask(included(), excluded());
       show();
-      const id = question;
-      chains.forEach((send, k) => send({ id, milliseconds: PATIENCE, start: data.form.starts[k % data.form.starts.length], ...conditions }));
     }
     chooseBest();
   }
 
-  function heard(chain, found) {
-    if (found.best) {
-      if (found.id !== question) return;
-      best = found.best;
-      showBest();
-      return;
-    }
-    if (found.id !== question || part("explorer").dataset.state === "settled") return;
-    if (found.impossible) takeBack(found);
-    else {
-      reports[chain] = found.report;
-      if (reports.filter(Boolean).length === CHAINS) learn();
-    }
-  }
-
-  function learn() {
-    const all = variegate.merged(reports);
-    const passed = performance.now() - began;
-    const done = (all.error <= KNOWN && passed >= LEAST) || passed >= PATIENCE;
-    if (!done && drawn && passed - drawn < 300) return; // rows that jump cannot be read
-    now = all.probability;
-    included().forEach((unit) => (now[unit] = 1));
-    excluded().forEach((unit) => (now[unit] = 0));
-    error = all.error;
-    const box = part("explorer").dataset;
-    if (!drawn) box.first = passed.toFixed(0);
-    drawn = passed;
-    if (done && !given.size) {
+  function learn(found) {
+    now = found.probability;
+    included().forEach((m) => (now[m] = 1));
+    excluded().forEach((m) => (now[m] = 0));
+    if (error === null) box.dataset.first = found.passed.toFixed(0);
+    error = found.error;
+    lost = data.form.typical - found.evidence;
+    box.dataset.error = error;
+    if (found.done && !given.size) {
       before = now; // a model without probabilities of its own
       known = true;
     }
-    if (done) finish();
+    if (found.done) settle(found.passed);
     else show();
-    box.error = error;
   }
 
-  function finish() {
-    chains.forEach((send) => send({ stop: true }));
-    part("explorer").dataset.state = "settled";
-    part("explorer").dataset.took = (performance.now() - began).toFixed(0);
+  function settle(passed) {
+    box.dataset.state = "settled";
+    box.dataset.took = passed.toFixed(0);
     show();
   }
 
-  function takeBack(found) {
-    trouble = reason(found);
-    given.delete(found.item ?? [...given.keys()].pop());
+  function takeBack(reason, feature) {
+    trouble = refusal(reason, feature);
+    given.delete(feature ?? [...given.keys()].pop());
     answer();
+  }
+
+  function refusal(reason, feature) {
+    if (reason === "size") return `So many ${data.thing}s cannot be in a set, or too few are left. Your last choice was taken back.`;
+    const name = `“${names.label(feature)}”`;
+    return included().length > 1
+      ? `${name} is a copy of what you have included, or never occurs together with it. It was left out again.`
+      : `${name} is never in a set: it does not vary, or nothing speaks for it. It was left out again.`;
   }
 
   const wantedSize = () => Math.max(Math.floor(Number(part("size").value)) || 1, included().length);
 
   function chooseBest() {
-    const size = Math.min(wantedSize(), names.length - excluded().length, LARGEST);
-    const margin = data.exact ? 0.1 : 1; // the chosen set was found with the data, and at the very means
-    chains[0]({ id: question, size, include: included(), exclude: excluded(), start: data.form.chosen, margin });
+    const size = Math.min(wantedSize(), every.length - excluded().length, LARGEST);
+    const margin = data.exact ? 0.1 : 1; // nats: the chosen set was found with the data, and at the very means
+    asking.askBest({ size, include: included(), exclude: excluded(), margin });
   }
 
   // --- showing -----------------------------------------------------------------------------------------------
@@ -234,9 +113,9 @@
     const key = JSON.stringify([...given]);
     if (key === shownConditions) return; // a button that has the focus keeps it
     shownConditions = key;
-    const items = [...given].map(([unit, how]) => {
+    const items = [...given].map(([m, how]) => {
       const item = element("li", how === "in" ? "with " : "without ", { class: how === "in" ? "included" : "excluded" });
-      item.append(nameOf(unit), button("×", `Take back ${label(unit)}`, () => (ask(unit, null), part("search").focus())));
+      item.append(names.element(m), button("×", `Take back ${names.label(m)}`, () => (ask(m, null), part("search").focus())));
       return item;
     });
     part("conditions").replaceChildren(...items);
@@ -250,62 +129,67 @@
   }
 
   function sentences() {
-    const sum = (p) => p.reduce((a, b) => a + b, 0);
-    const first = (sum(before) + data.expected_elsewhere).toFixed(1);
-    if (!given.size && error !== null) return [`Nothing included or excluded yet; ${first} are expected in a set.`];
-    const others = [...names.keys()].filter((unit) => !given.has(unit));
-    const change = (unit) => now[unit] - before[unit];
-    if (!others.length) return ["Nothing is left to choose from."];
-    const clear = Math.max(0.01, 2 * Math.hypot(error, data.own ? error : data.error));
-    const say = (unit) => `${label(unit, 36)} (${digits(before[unit])} → ${digits(now[unit])})`;
-    const up = others.reduce((a, b) => (change(b) > change(a) ? b : a), others[0]);
-    const down = others.reduce((a, b) => (change(b) < change(a) ? b : a), others[0]);
+    const sum = (p) => p.reduce((a, b) => a + b, 0) + data.expected_elsewhere;
+    const others = every.filter((m) => !given.has(m));
     if (error === null) return ["Computing…"];
-    const known = `Known to ±${(2 * error).toPrecision(1)} (two Monte Carlo errors)`;
-    const parts = [`${known}${part("explorer").dataset.state === "running" ? ", and sharpening" : ""}.`];
-    if (data.form.size === null) parts.push(`${sum(now).toFixed(1)} expected in a set, ${first} before.`);
-    if (up !== undefined && change(up) > clear) parts.push(`Rises most: ${say(up)}.`);
-    if (down !== undefined && change(down) < -clear) parts.push(`Falls most: ${say(down)}.`);
-    if (others.every((unit) => Math.abs(change(unit)) <= clear)) parts.push("All others stay as they were, as far as is known.");
-    return parts;
+    if (!given.size) return [`Nothing included or excluded yet; ${sum(before).toFixed(1)} are expected in a set.`];
+    if (!others.length) return ["Nothing is left to choose from."];
+    const sharpening = box.dataset.state === "running" ? ", and sharpening" : "";
+    const parts = [`Known to ±${(2 * error).toPrecision(1)} (two Monte Carlo errors)${sharpening}.`];
+    if (!data.exact && lost > FAR) parts.push("Rough: with this choice sets explain far less than those that the page's approximation was made for. Ask Python.");
+    if (data.form.size === null) parts.push(`${sum(now).toFixed(1)} expected in a set, ${sum(before).toFixed(1)} before.`);
+    return [...parts, ...changes(others)];
+  }
+
+  function changes(others) {
+    const change = (m) => now[m] - before[m];
+    const clear = Math.max(0.01, 2 * Math.hypot(error, data.own ? error : data.error));
+    const say = (m) => `${names.label(m, 36)} (${digits(before[m])} → ${digits(now[m])})`;
+    const up = others.reduce((a, b) => (change(b) > change(a) ? b : a));
+    const down = others.reduce((a, b) => (change(b) < change(a) ? b : a));
+    const parts = [];
+    if (change(up) > clear) parts.push(`Rises most: ${say(up)}.`);
+    if (change(down) < -clear) parts.push(`Falls most: ${say(down)}.`);
+    return parts.length ? parts : ["All others stay as they were, as far as is known."];
   }
 
   function ordered() {
-    const units = [...names.keys()].filter((unit) => !given.has(unit));
+    const features = every.filter((m) => !given.has(m));
     const how = part("order").value;
-    if (how === "name") return units.sort((a, b) => names[a].localeCompare(names[b]) || a - b);
-    const key = how === "now" ? (u) => now[u] : (u) => Math.abs(now[u] - before[u]);
-    return units.sort((a, b) => key(b) - key(a) || before[b] - before[a] || a - b);
+    if (how === "name") return features.sort((a, b) => data.names[a].localeCompare(data.names[b]) || a - b);
+    const key = how === "now" ? (m) => now[m] : (m) => Math.abs(now[m] - before[m]);
+    return features.sort((a, b) => key(b) - key(a) || before[b] - before[a] || a - b);
   }
 
   function showOthers() {
-    const units = ordered();
-    const rows = units.slice(0, shown).map((unit, place) => {
-      const row = element("tr");
-      const name = element("th", undefined, { scope: "row" });
-      name.append(nameOf(unit));
-      const drawing = element("td", undefined, { class: "drawing" });
-      drawing.append(bar(before[unit], now[unit]));
-      const act = element("td");
-      act.append(
-        button("+", `Include ${label(unit)}`, () => (ask(unit, "in"), focusRow(place, 0))),
-        " ",
-        button("−", `Exclude ${label(unit)}`, () => (ask(unit, "out"), focusRow(place, 1))),
-      );
-      row.append(
-        name,
-        element("td", digits(before[unit]), { class: "number" }),
-        element("td", digits(now[unit]), { class: "number", "data-value": now[unit] }),
-        drawing,
-        act,
-      );
-      return row;
-    });
+    const features = ordered();
     const at = document.activeElement?.closest?.("#others tbody tr");
     const focus = at && [at.rowIndex - 1, [...at.querySelectorAll("button")].indexOf(document.activeElement)];
-    part("others").tBodies[0].replaceChildren(...rows);
+    part("others").tBodies[0].replaceChildren(...features.slice(0, shown).map(row));
     if (focus) focusRow(...focus);
-    part("more").hidden = units.length <= shown;
+    part("more").hidden = features.length <= shown;
+  }
+
+  function row(m, place) {
+    const out = element("tr");
+    const name = element("th", undefined, { scope: "row" });
+    const drawing = element("td", undefined, { class: "drawing" });
+    const act = element("td");
+    name.append(names.element(m));
+    drawing.append(bar(before[m], now[m]));
+    act.append(
+      button("+", `Include ${names.label(m)}`, () => (ask(m, "in"), focusRow(place, 0))),
+      " ",
+      button("−", `Exclude ${names.label(m)}`, () => (ask(m, "out"), focusRow(place, 1))),
+    );
+    out.append(
+      name,
+      element("td", digits(before[m]), { class: "number" }),
+      element("td", digits(now[m]), { class: "number", "data-value": now[m] }),
+      drawing,
+      act,
+    );
+    return out;
   }
 
   function focusRow(place, which) {
@@ -314,67 +198,57 @@
     (rows[Math.min(place, rows.length - 1)]?.querySelectorAll("button")[which] ?? part("search")).focus();
   }
 
-  function showBest() {
-    part("best-size").textContent = `${best.length} ${data.thing}${best.length === 1 ? "" : "s"}`;
-    const units = [...best].sort((a, b) => now[b] - now[a]);
-    part("best").replaceChildren(
-      ...units.map((unit) => {
-        const item = element("li", undefined, { "data-unit": unit, class: given.has(unit) ? "asked" : "" });
-        item.append(nameOf(unit));
-        return item;
-      }),
-    );
-    const wanted = wantedSize();
-    if (best.length < wanted) part("best-size").textContent += best.length < LARGEST ? ": larger sets are impossible" : ": larger ones are not searched here";
+  function showBest(found = best) {
+    best = found;
+    const items = [...best].sort((a, b) => now[b] - now[a]).map((m) => {
+      const item = element("li", undefined, { "data-feature": m, class: given.has(m) ? "asked" : "" });
+      item.append(names.element(m));
+      return item;
+    });
+    part("best").replaceChildren(...items);
+    const fewer = best.length < LARGEST ? ": larger sets are impossible" : ": larger ones are not searched here";
+    const count = `${best.length} ${data.thing}${best.length === 1 ? "" : "s"}`;
+    part("best-size").textContent = count + (best.length < wantedSize() ? fewer : "");
   }
 
-  const places = new Map(data.positions.map((position, unit) => [position, unit]));
+  const places = new Map(data.positions.map((position, m) => [position, m]));
 
   function showMap() {
     for (const circle of document.querySelectorAll(".map circle")) {
-      const unit = places.get(Number(circle.dataset.unit));
-      if (unit === undefined) continue;
-      const radius = 3 + 7 * Math.sqrt(now[unit]);
-      circle.setAttribute("r", (given.get(unit) === "out" ? Math.max(radius, 5) : radius).toFixed(1));
-      circle.classList.toggle("asked-in", given.get(unit) === "in");
-      circle.classList.toggle("asked-out", given.get(unit) === "out");
+      const m = places.get(Number(circle.dataset.feature));
+      if (m === undefined) continue;
+      const radius = 3 + 7 * Math.sqrt(now[m]);
+      circle.setAttribute("r", (given.get(m) === "out" ? Math.max(radius, 5) : radius).toFixed(1));
+      circle.classList.toggle("asked-in", given.get(m) === "in");
+      circle.classList.toggle("asked-out", given.get(m) === "out");
     }
   }
 
-  function matching() {
-    const text = part("search").value.trim().toLowerCase();
-    if (!text) return [];
-    const found = [];
-    for (let unit = 0; unit < names.length; unit++) {
-      const at = folded[unit].indexOf(text);
-      if (at >= 0) found.push([folded[unit] === text ? -1 : at === 0 ? 0 : 1, unit]);
-    }
-    found.sort((a, b) => a[0] - b[0] || before[b[1]] - before[a[1]]);
-    return found.map(([, unit]) => unit);
-  }
-  const folded = names.map((name) => name.trim().toLowerCase());
+  const matching = () => names.matching(part("search").value, before);
 
   function showMatches() {
-    const units = matching();
-    const rows = units.slice(0, 6).map((unit) => {
-      const row = element("li");
+    const features = matching();
+    const rows = features.slice(0, 6).map((m) => {
+      const item = element("li");
       const what = element("span", undefined, { class: "what" });
-      what.append(nameOf(unit), ` ${digits(now[unit])}`);
-      row.append(
+      what.append(names.element(m), ` ${digits(now[m])}`);
+      item.append(
         what,
-        button("Include", `Include ${label(unit)}`, () => choose(unit, "in")),
-        button("Exclude", `Exclude ${label(unit)}`, () => choose(unit, "out")),
+        button("Include", `Include ${names.label(m)}`, () => choose(m, "in")),
+        button("Exclude", `Exclude ${names.label(m)}`, () => choose(m, "out")),
       );
-      return row;
+      return item;
     });
-    if (units.length > 6) rows.push(element("li", `and ${units.length - 6} more: type on`, { class: "hint" }));
-    if (!units.length && part("search").value.trim()) rows.push(element("li", "No candidate is called that.", { class: "hint" }));
+    if (features.length > 6) rows.push(element("li", `and ${features.length - 6} more: type on`, { class: "hint" }));
+    if (!features.length && part("search").value.trim()) {
+      rows.push(element("li", `No ${data.thing} of this page is called that.`, { class: "hint" }));
+    }
     part("matches").replaceChildren(...rows);
   }
 
-  function choose(unit, how) {
+  function choose(m, how) {
     part("search").value = "";
-    ask(unit, how);
+    ask(m, how);
     part("search").focus();
   }
 
@@ -389,9 +263,9 @@
   function csv() {
     const inBest = new Set(best);
     const lines = ["feature,probability,condition,conditional_probability,in_best_set"];
-    for (const unit of [...names.keys()].sort((a, b) => now[b] - now[a] || a - b)) {
-      const how = { in: "included", out: "excluded" }[given.get(unit)] ?? "";
-      lines.push([cell(names[unit]), before[unit], how, now[unit], inBest.has(unit)].join(","));
+    for (const m of [...every].sort((a, b) => now[b] - now[a] || a - b)) {
+      const how = { in: "included", out: "excluded" }[given.get(m)] ?? "";
+      lines.push([cell(data.names[m]), before[m], how, now[m], inBest.has(m)].join(","));
     }
     return `${lines.join("\r\n")}\r\n`;
   }
@@ -426,7 +300,7 @@
     typing = setTimeout(chooseBest, 200);
   });
   part("order").addEventListener("change", showOthers);
-  part("more").addEventListener("click", () => ((shown += 50), showOthers()));
+  part("more").addEventListener("click", () => ((shown += MORE), showOthers()));
   part("export").addEventListener("click", save);
   part("clear").addEventListener("click", () => {
     given.clear();
@@ -435,7 +309,7 @@
     part("search").focus();
   });
 
-  part("explorer").hidden = false;
+  box.hidden = false;
   answer();
   document.documentElement.dataset.ready = "true";
-})();
+}

@@ -16,7 +16,8 @@ from .. import __version__
 from ..comparison import Frontier
 from ..diagnostics import Bound, Diagnostics
 from ..inference import ChainSettings, Sample
-from ..inference.chain.form import Form, form_of
+from ..inference.chain.form import Form
+from ..inference.chain.form_fit import Draws, form_of
 from ..inference.chain.sample import can_sample
 from ..likelihoods import QuadraticLikelihood
 from ..selection import Selection
@@ -29,9 +30,10 @@ from .frontier import frontier_chart
 from .hurry import in_a_hurry
 from .similarity_map import similarity_map
 
-CHAIN = ("chain.js", "worker.js")  # what workers run too
-SCRIPTS = (*CHAIN, "explorer.js")
+CHAIN = ("form.js", "system.js", "state.js", "chain.js", "answer.js", "search.js", "worker.js")  # what workers run too
+SCRIPTS = (*CHAIN, "elements.js", "asking.js", "explorer.js")
 OURS = "variegate"
+STARTS = 40  # sampled sets in the page: chains start from those that break the fewest conditions
 
 
 def rendered(
@@ -60,6 +62,7 @@ def rendered(
         further=[s for s in stands if not s.chosen][: content.RUNNERS_UP],
         n_stands=sum(s.chosen is not None for s in stands),
         members_shown=content.MEMBERS,
+        listed=content.CHANGES,
         hurry=in_a_hurry(
             stands,
             names.shortened(outcome) if outcome else "the outcome",
@@ -68,7 +71,7 @@ def rendered(
         ),
         along=charts.along_columns(probability, selection.groups, posterior.labels),
         map=similarity_map(similarity, probability, chosen, posterior.labels),
-        alternatives=found.alternatives.to_dict("records"),
+        alternatives=content.variants(found.alternatives),
         **_selection(selection, found),
         **_explorer_words(selection, form, probability),
         **_comparison(comparison),
@@ -88,30 +91,29 @@ def explored_form(selection: Selection) -> Form | None:
     features = kept_candidates(
         posterior.inclusion_prob(), selection.chosen, relatives_of(selection), likelihood.widths, matrices
     )
-    rng = np.random.default_rng(0)
     if isinstance(fit, Sample):
-        return form_of(target, fit.settings, fit.sets, fit.inclusion, features, rng)
+        return form_of(target, fit.settings, Draws.of(fit, features), features)
     learned = ChainSettings(average_size=False, average_slab=False)
-    return form_of(target, learned, fit.sets, None, features, rng)
+    precisions = np.full(len(fit.sets), target.slab_precision or 1.0)
+    return form_of(target, learned, Draws(fit.sets, precisions, np.zeros(1)), features)
 
 
 def explorer_data(selection: Selection, form: Form) -> dict[str, Any]:
     """What the explorer works with: names, probabilities and the posterior of the kept candidates."""
     posterior, kept = selection.posterior, form.features
     probability = posterior.inclusion_prob()
-    inside = [np.searchsorted(kept, S) for S in posterior.sets if np.isin(S, kept).all()]
-    some = [inside[i] for i in np.unique(np.linspace(0, len(inside) - 1, 4).astype(int))] if inside else []
-    chosen = np.searchsorted(kept, selection.chosen)
+    some = [posterior.sets[i] for i in np.linspace(0, len(posterior.sets) - 1, STARTS).astype(int)]
+    chosen, *starts = (np.flatnonzero(np.isin(kept, S)) for S in [selection.chosen, *some])
     return {
         "names": [str(posterior.labels[i]) for i in kept],
         "positions": kept.tolist(),
         "probability": probability[kept].tolist(),
-        "error": float(np.nan_to_num(posterior.inclusion_errors()).max() + (form.off if np.isfinite(form.off) else 0)),
+        "error": float(np.hypot(np.nan_to_num(posterior.inclusion_errors()).max(), form.off)),
         "exact": form.exact,
         "thing": _thing(selection),
         "own": not isinstance(posterior.fit, Sample),  # the explorer's probabilities are not those of the table
         "expected_elsewhere": float(np.delete(probability, kept).sum()),
-        "form": embedded_form(form, chosen, some or [chosen]),
+        "form": embedded_form(form, chosen, starts),
     }
 
 
@@ -194,7 +196,7 @@ def _explorer_words(selection: Selection, form: Form | None, probability: FloatA
     return {
         "exact": isinstance(posterior.fit, Sample),
         "exact_form": form is not None and form.exact,
-        "form_off": None if form is None or form.exact else form.off,
+        "form_off": None if form is None else form.off,
         "n_units": len(probability),
         "n_kept": n_kept,
         "dropped": n_kept < len(probability),

@@ -1,49 +1,51 @@
 "use strict";
-// One chain of the explorer, beside chain.js in a worker: it answers the last question until another one comes.
+// One chain of the explorer: it answers the last question until another one comes. In a worker, or in the page.
 
-function serve(send) {
-  const SLICE = 40; // milliseconds between looks at new questions
+variegate.serve = (send) => {
+  const SLICE = 40; // milliseconds between looks at new questions: first answers come within three of them
+  const WARM = 150; // milliseconds of a first question that nobody asked, after which the code is compiled
   let form = null;
   let asked = null;
 
   function begin(question) {
     asked = { id: question.id, end: performance.now() + question.milliseconds };
     try {
-      asked.answer = new variegate.Answer(form, question.include, question.exclude, question.start);
+      asked.answer = new variegate.Answer(form, question);
+      go(asked);
     } catch (error) {
       if (!(error instanceof variegate.Impossible)) throw error;
-      send({ id: question.id, impossible: error.reason, item: error.item });
+      if (question.id !== null) send({ id: question.id, impossible: error.reason, feature: error.feature });
       asked = null;
-      return;
     }
-    go(asked);
   }
 
   function go(now) {
     if (asked !== now) return;
     now.answer.run(SLICE);
-    send({ id: now.id, report: now.answer.report });
+    if (now.id !== null) send({ id: now.id, report: now.answer.report });
     if (performance.now() < now.end) setTimeout(() => go(now), 0);
   }
 
-  function best({ id, size, include, exclude, start, margin }) {
+  function best(question) {
     try {
-      send({ id, best: variegate.bestSet(form, size, include, exclude, start, margin) });
+      send({ id: question.id, best: variegate.bestSet(form, question) });
     } catch (error) {
       if (!(error instanceof variegate.Impossible)) throw error;
-      send({ id, best: [] });
+      send({ id: question.id, best: [] });
     }
   }
 
   return (question) => {
-    if (question.form) form = variegate.open(question.form);
-    else if (question.stop) asked = null;
+    if (question.form) {
+      form = variegate.open(question.form);
+      begin({ id: null, milliseconds: WARM, include: [], exclude: [], start: question.form.chosen });
+    } else if (question.stop) asked = null;
     else if (question.size !== undefined) best(question);
     else begin(question);
   };
-}
+};
 
 if (typeof document === "undefined") {
-  const receive = serve((answer) => postMessage(answer));
+  const receive = variegate.serve((answer) => postMessage(answer));
   onmessage = (event) => receive(event.data);
 }

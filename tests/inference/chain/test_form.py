@@ -1,67 +1,125 @@
-"""The posterior as one quadratic form."""
+"""The posterior as one quadratic form, against enumeration of all sets."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import logsumexp
 
 from chain_problems import Enumerated, make_target, model_of
 from inference_problems import correlated_data
+from oracle import all_sets
 from variegate.inference import ChainSettings, Target, sample
-from variegate.inference.chain.form import form_of
-from variegate.likelihoods import Gaussian, Grouped, Logistic
+from variegate.inference.chain import form_fit
+from variegate.inference.chain.form_fit import Draws, form_of
+from variegate.likelihoods import Gaussian, Grouped, Logistic, SumLikelihood
 from variegate.priors import bernoulli_prior
 
-NOTHING = np.arange(0)
+FIXED = {"average_size": False, "average_slab": False}
 
 
-def form_and_sample(target, features=None, **settings):
-    found = sample(target, 0, ChainSettings(tol=0.01, **settings))
+def form_and_sample(target, features=None, tol=0.02, **settings):
+    found = sample(target, 0, ChainSettings(tol=tol, **settings))
     features = np.arange(target.n_features) if features is None else features
-    form = form_of(target, found.settings, found.sets, found.inclusion, features, np.random.default_rng(0))
-    return form, found
+    return form_of(target, found.settings, Draws.of(found, features), features), found
 
 
-def first_set(included, excluded, size, n):
-    others = [m for m in range(n) if m not in included and m not in excluded]
-    return np.array(sorted([*included, *others[: (size or 0) - len(included)]]), dtype=np.int64)
+def inclusion_of(form, included=(), excluded=()):
+    """Inclusion probabilities by summing over all sets and hyperparameters."""
+    n = len(form.features)
+    sets = [np.array(S, dtype=np.int64) for S in all_sets(n)]
+    sets = [S for S in sets if set(included) <= set(S) and not set(excluded) & set(S)]
+    sets = [S for S in sets if form.size is None or len(S) == form.size]
+    places = [(i, j) for i in range(len(form.grid.log_kappa)) for j in range(len(form.grid.log_c))]
+    log_p = np.array([logsumexp([form.log_joint(S, at) for at in places]) for S in sets])
+    p, found = np.exp(log_p - logsumexp(log_p)), np.zeros(n)
+    for S, weight in zip(sets, p, strict=True):
+        found[S] += weight
+    return found
 
 
 @pytest.mark.parametrize("size", [None, 3])
 @pytest.mark.parametrize("conditions", [([], []), ([1], []), ([0], [3, 4])])
 def test_for_a_number_it_is_the_posterior(size, conditions):
-    target = make_target(M=8, size=size)
-    form, _ = form_and_sample(target, average_size=False, average_slab=False)
+    target = make_target(M=8, size=size, diversity=1.0 if size else 2.5)
+    form, _ = form_and_sample(target, **FIXED)
     assert form.exact
-    included, excluded = (np.array(c, dtype=np.int64) for c in conditions)
-    start = first_set(*conditions, size, 8)
-    got = np.mean([form.run(included, excluded, start, np.random.default_rng(s), 4000) for s in range(3)], axis=0)
+    included, excluded = conditions
     exact = Enumerated(model_of(target, included=included, excluded=excluded))
-    np.testing.assert_allclose(got, exact.inclusion, atol=0.02)
+    np.testing.assert_allclose(inclusion_of(form, included, excluded), exact.inclusion, atol=1e-9)
+
+
+def test_hyperparameters_are_averaged_over():
+    target = make_target("bernoulli", M=6)
+    form, _ = form_and_sample(target)
+    exact = Enumerated(model_of(target, average_size=True, average_slab=True))
+    np.testing.assert_allclose(inclusion_of(form), exact.inclusion, atol=1e-9)
 
 
 def test_groups_of_columns():
     X, y = correlated_data(M=7)
     likelihood = Grouped(Gaussian(X, y, slab_precision=2.0), np.array([0, 0, 1, 2, 2, 2, 3]))
     target = Target(likelihood, bernoulli_prior(4, expected_size=1.5), family="bernoulli")
-    form, _ = form_and_sample(target, average_size=False, average_slab=False)
-    got = form.run(NOTHING, NOTHING, NOTHING, np.random.default_rng(0), 6000)
-    np.testing.assert_allclose(got, Enumerated(model_of(target)).inclusion, atol=0.02)
+    form, _ = form_and_sample(target, **FIXED)
+    np.testing.assert_allclose(inclusion_of(form), Enumerated(model_of(target)).inclusion, atol=1e-9)
 
 
-def test_for_classes_it_has_the_probabilities_of_the_chains():
-    X, y = correlated_data(M=8, N=150)
-    noise = np.random.default_rng(4).normal(size=len(y))
-    target = Target(Logistic(X, y + noise > 0), bernoulli_prior(8, expected_size=2), family="bernoulli")
-    form, found = form_and_sample(target)
+@pytest.mark.parametrize("task", ["logistic", "cox", "poisson", "negative binomial"])
+def test_for_other_outcomes_it_is_near(task):
+    target = make_target(task=task, M=7, N=150)
+    form, _ = form_and_sample(target, average_size=False)
     assert not form.exact
-    assert len(form.grid.log_c) == 1
-    got = np.mean([form.run(NOTHING, NOTHING, NOTHING, np.random.default_rng(s), 3000) for s in range(3)], axis=0)
-    np.testing.assert_allclose(got, found.inclusion, atol=0.06)
+    for included, excluded, bar in (([], [], 0.01), ([1], [], 0.03), ([], [0, 3], 0.06)):
+        exact = Enumerated(model_of(target, average_slab=True, included=included, excluded=excluded))
+        assert np.abs(inclusion_of(form, included, excluded) - exact.inclusion).max() < bar
 
 
-def test_the_others_are_out():
-    target = make_target(M=8)
-    features = np.array([0, 2, 5, 7])
-    form, found = form_and_sample(target, features)
-    got = form.run(NOTHING, NOTHING, NOTHING, np.random.default_rng(0), 4000)
-    exact = sample(target, 1, found.settings, excluded=[1, 3, 4, 6])
-    np.testing.assert_allclose(got, exact.inclusion[features], atol=0.03)
+def test_several_outcomes():
+    X, y = correlated_data(M=7, N=150)
+    other = X[:, 2] + np.random.default_rng(0).logistic(size=len(y)) > 0
+    target = Target(
+        SumLikelihood([Logistic(X, y > 0), Logistic(X, other)]), bernoulli_prior(7, expected_size=2), "bernoulli"
+    )
+    form, _ = form_and_sample(target, **FIXED)
+    assert form.noise.shape == (2, 3)
+    assert np.abs(inclusion_of(form) - Enumerated(model_of(target)).inclusion).max() < 0.05
+
+
+def strong_classes():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 30))
+    y = 2.5 * X[:, :10].sum(axis=1) + rng.logistic(size=400) > 0
+    return Target(Logistic(X, y), bernoulli_prior(30, expected_size=5), "bernoulli")
+
+
+def test_far_from_the_posterior_it_does_not_prefer_small_sets(monkeypatch):
+    """What an expansion alone does: at the empty set it is some hundred nats too high."""
+    target = strong_classes()
+    form, found = form_and_sample(target, tol=0.05)
+    best, nothing = np.arange(10), np.arange(0)
+
+    def lost(form):
+        return form.log_joint(best, form.at) - form.log_joint(nothing, form.at)
+
+    slab = target.likelihood.with_slab_precision(float(np.exp(form.grid.log_c[form.at[1]])))
+    truth = slab.log_evidence(best) - slab.log_evidence(nothing) + 10 * target.prior.theta[0]
+    assert truth > 80
+    assert 0.6 * truth < lost(form) < 1.5 * truth
+    monkeypatch.setattr(form_fit, "BENDS", (50.0,))  # a straight line
+    straight = form_of(target, found.settings, Draws.of(found, form.features), form.features)
+    assert lost(straight) < 0.5 * truth
+
+
+def test_members_that_are_left_out_still_count_for_the_size_of_the_prior():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(60, 11))
+    y = X[:, 0] + 0.35 * X[:, 1] + 0.3 * X[:, 2] + rng.normal(size=60)
+    target = Target(Gaussian(X, y, slab_precision=10.0), bernoulli_prior(11, expected_size=3), "bernoulli")
+    form, found = form_and_sample(target, average_slab=False)
+    some = np.sort(np.argsort(-found.inclusion)[:4])
+    exact = Enumerated(model_of(target, average_size=True)).inclusion[some]
+    part = form_of(target, found.settings, Draws.of(found, some), some)
+    alone = replace(part, grid=part.grid._replace(log_normalizer=form.grid.log_normalizer))
+    off, worse = np.abs(inclusion_of(part) - exact).max(), np.abs(inclusion_of(alone) - exact).max()
+    assert off < 0.02
+    assert worse > 3 * off

@@ -133,13 +133,15 @@ def test_groups_several_outcomes_weights_and_covariates(task):
 def test_sums_in_sums_and_groups_of_sums():
     X, y = correlated_data(M=6)
     parts = [Gaussian(X, y), Gaussian(X, X[:, 1] + np.random.default_rng(0).normal(size=len(X)))]
-    for likelihood in (
-        Grouped(SumLikelihood(parts), np.array([0, 0, 1, 2, 3, 3])),
-        SumLikelihood([SumLikelihood(parts), Gaussian(X, -y)]),
-        SumLikelihood([parts[0], Logistic(X, y > 0, link="probit", sample_weight=np.full(len(X), 0.7))]),
+    probit = Logistic(X, y > 0, link="probit", sample_weight=np.full(len(X), 0.7))
+    for likelihood, unseen in (
+        (Grouped(SumLikelihood(parts), np.array([0, 0, 1, 2, 3, 3])), 1e-4),
+        (SumLikelihood([SumLikelihood(parts), Gaussian(X, -y)]), 1e-4),
+        (SumLikelihood([parts[0], probit]), 1e-3),  # sets are counted, some 2,600: all may hold a feature of 0.9997
     ):
         target = Target(likelihood, bernoulli_prior(likelihood.n_features, expected_size=2), "bernoulli")
-        assert close(sample(target, 1, ChainSettings(tol=0.01, max_laps=300, **NOT)), Enumerated(model_of(target)))
+        found = sample(target, 1, ChainSettings(tol=0.01, max_laps=300, **NOT))
+        assert close(found, Enumerated(model_of(target)), unseen)
     custom = SumLikelihood([parts[0], CustomLikelihood(lambda S: 0.0, 6, flip_gains=lambda S: np.zeros(6))])
     with pytest.raises(ValueError, match="needs a likelihood with a quadratic form"):
         sample(Target(custom, bernoulli_prior(6, expected_size=2), "bernoulli"), 0)

@@ -1,0 +1,46 @@
+"use strict";
+// The posterior as the page holds it, decoded. This file and those up to worker.js also run in workers.
+
+const variegate = {};
+
+{
+  function numbers(text) {
+    const letters = atob(text);
+    const bytes = new Uint8Array(letters.length);
+    for (let i = 0; i < bytes.length; i++) bytes[i] = letters.charCodeAt(i);
+    return new Float64Array(bytes.buffer);
+  }
+
+  function symmetric(triangle, n) {
+    // an n × n matrix, row by row, of its lower triangle
+    const full = new Float64Array(n * n);
+    for (let i = 0, at = 0; i < n; i++) {
+      for (let j = 0; j <= i; j++, at++) full[i * n + j] = full[j * n + i] = triangle[at];
+    }
+    return full;
+  }
+
+  function cosinesOf(G, n) {
+    const found = new Float64Array(n * n);
+    const length = Array.from({ length: n }, (_, i) => Math.sqrt(G[i * n + i]) || 1);
+    for (let i = 0; i < n; i++) {
+      for (let j = 0; j < n; j++) found[i * n + j] = i === j ? 1 : G[i * n + j] / (length[i] * length[j]);
+    }
+    return found;
+  }
+
+  // Fields are those of `Form` in inference/chain/form.py; n features with C columns.
+  variegate.open = (form) => {
+    const n = form.first.length - 1;
+    const C = form.first[n];
+    const gram = form.gram.map((text) => symmetric(numbers(text), C));
+    const cosines = form.cosines === "gram" ? cosinesOf(gram[0], n) : form.cosines && symmetric(numbers(form.cosines), n);
+    return {
+      n, C, gram, cosines,
+      first: form.first, information: form.information.map(numbers), noise: form.noise, tilt: numbers(form.tilt),
+      nugget: form.nugget, power: form.power ?? 1, size: form.size, largest: form.largest,
+      logKappa: form.log_kappa, logNormalizer: form.log_normalizer, logC: form.log_c, logPrior: form.log_prior,
+      at: form.at,
+    };
+  };
+}

@@ -1,0 +1,48 @@
+"use strict";
+// The best set of a given size: greedy growth, and the set at hand, each improved by exchanges.
+
+{
+  const BETTER = 1e-9; // nats: less is rounding
+
+  function grown(form, { include, exclude, size }, from) {
+    // as large as it can be, where the size is too large
+    const state = new variegate.State(form, include, exclude);
+    for (const m of from) if (state.movable[m] && state.order.length < size && state.fits(m)) state.add(m);
+    while (state.order.length < size) {
+      const m = state.bestAddition();
+      if (m < 0) break;
+      state.add(m);
+    }
+    return state;
+  }
+
+  function exchanged(state) {
+    // member by member, until no exchange improves the set
+    for (let better = true; better; ) {
+      better = false;
+      for (const m of state.order.filter((h) => state.movable[h])) {
+        state.remove(m);
+        const come = state.bestAddition();
+        const gains = come >= 0 && come !== m && state.logOdds[come] > state.logOdds[m] + BETTER;
+        state.add(gains ? come : m);
+        better ||= gains;
+      }
+      state.rebuild();
+    }
+    return state;
+  }
+
+  // The set at hand, `start`, stays unless another one is better by more than `margin`.
+  variegate.bestSet = (form, question) => {
+    const { size, start, margin } = question;
+    const states = [exchanged(grown(form, question, []))];
+    let kept = { value: -Infinity };
+    if (start.length === size) {
+      const atHand = grown(form, question, start);
+      if (start.every((m) => atHand.inside[m])) kept = { value: atHand.logJoint() + margin, set: [...atHand.order] };
+      states.push(exchanged(atHand));
+    }
+    const found = states.map((state) => ({ value: state.logJoint(), set: state.order }));
+    return [kept, ...found].reduce((a, b) => (b.value > a.value ? b : a)).set.sort((a, b) => a - b);
+  };
+}

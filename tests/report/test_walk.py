@@ -1,0 +1,130 @@
+"""A walk through the page of `variegate select`: every number on it is that of the CSV files, and of Python."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import variegate as vg
+from variegate.cli import main
+
+pytestmark = pytest.mark.real
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, data):
+    X, y = data
+    out = tmp_path_factory.mktemp("walk")
+    X.assign(y=y).to_csv(out / "table.csv", index=False)
+    assert main(["select", f"{out}/table.csv", "--outcome", "y", "--size", "4", "--out", f"{out}/found"]) == 0
+    return out / "found"
+
+
+@pytest.fixture
+def report(open_page, folder):
+    return open_page(folder / "report.html")
+
+
+@pytest.fixture
+def page(report):
+    return report.page
+
+
+@pytest.fixture
+def table(folder):
+    return pd.read_csv(folder / "selection.csv").set_index("feature")
+
+
+@pytest.fixture
+def groups(folder):
+    return pd.read_csv(folder / "groups.csv").set_index("feature")
+
+
+def digits(p):
+    return ">0.99" if 0.995 < p < 1 else "<0.01" if 0 < p < 0.005 else f"{p:.2f}"
+
+
+def effect(value):
+    return f"{value:.3g}".replace("-", "−") if value else "0"
+
+
+def cells(page, selector):
+    """[[texts of cells], …], without dividers."""
+    return page.eval_on_selector_all(
+        f"{selector} tbody tr:not(.divider)", "rows => rows.map(r => [...r.cells].map(c => c.innerText.trim()))"
+    )
+
+
+def test_the_chosen_set(page, table, groups):
+    rows = cells(page, "#chosen")
+    assert page.inner_text("#chosen > p").startswith(f"{table['selected'].sum()} of {len(table)} features were chosen")
+    assert {row[0] for row in rows} >= set(table.index[table["selected"]])
+    for feature, of_group, _, own, size, interval, _ in rows:
+        found = table.loc[feature]
+        assert own == digits(found["inclusion_probability"])
+        assert of_group == (digits(groups.loc[feature, "group_probability"]) if feature in groups.index else "–")
+        assert size == effect(found["coefficient"])
+        assert interval == f"{effect(found['lower'])} to {effect(found['upper'])}"
+
+
+def test_what_each_one_stands_for(page, table, groups, folder):
+    posterior = vg.load(folder / "model.vg").posterior_
+    chosen = np.flatnonzero(np.isin(posterior.names, table.index[table["selected"]]))
+    cards = page.locator("#stands article").all()
+    shown = []
+    for n, card in enumerate(cards, start=1):
+        title = card.locator("h3 .tag").inner_text()
+        members = [(row[0].removesuffix(" chosen"), row[1]) for row in cells(page, f"#stands article:nth-child({n})")]
+        shown += [name for name, _ in members]
+        group = groups[groups["group"] == groups.loc[members[0][0], "group"]]
+        assert {name for name, _ in members} == set(group.index)
+        assert title == digits(group["group_probability"].iloc[0])
+        assert all(own == digits(table.loc[name, "inclusion_probability"]) for name, own in members)
+        said = " ".join(card.locator(".aside").all_inner_texts())
+        if len(group) > 1:
+            assert f"at least {np.floor(100 * group['purity'].iloc[0]) / 100:.2f})" in said
+        if "times as probable" in said:
+            gone, come = card.locator(".aside bdi").all_inner_texts()
+            S = np.sort([*np.setdiff1d(chosen, posterior.positions([gone])), *posterior.positions([come])])
+            odds = np.exp(posterior.target.log_joint(S) - posterior.target.log_joint(chosen))
+            assert f"{odds:.2f} times" in said if odds >= 0.01 else "less than 0.01 times" in said
+    assert set(shown) >= set(table.index[table["selected"]])
+    assert len(shown) == len(set(shown))
+
+
+def test_alternatives(page, folder):
+    alternatives = pd.read_csv(folder / "alternatives.csv", keep_default_na=False)
+    rows = cells(page, "#alternatives")
+    assert len(rows) == len(alternatives)
+    for (odds, size, changes), found in zip(rows, alternatives.itertuples(), strict=True):
+        assert odds == (f"{found.odds:.2f}" if found.odds >= 0.01 else "<0.01")
+        assert int(size) == found.size == len(found.features.split("; "))
+        for column, kind in (("within", "stand-in"), ("between", "another explanation")):
+            pairs = [pair.split(" -> ") for pair in getattr(found, column).split("; ") if pair]
+            assert changes.count(kind) == len(pairs)
+            assert all(f"{gone} → {come}" in changes for gone, come in pairs)
+    assert rows[0][2] == "the chosen set itself"
+
+
+def test_the_map_the_first_sentences_and_how_far_to_trust_it(page, table, folder):
+    posterior = vg.load(folder / "model.vg").posterior_
+    titles = page.eval_on_selector_all("#map circle title", "found => found.map(t => t.textContent)")
+    for title in titles:
+        name, p = title.split(": ")
+        assert p == digits(table.loc[name, "inclusion_probability"])
+    first = page.inner_text(".lead")
+    assert all(name in first for name in table.index[table["selected"]])
+    trust = page.inner_text("#trust")
+    assert f"{posterior.inclusion_prob().sum():.1f} members on average" in trust
+    assert f"known to ±{2 * posterior.inclusion_errors().max():.2g}" in page.inner_text("#chosen > p")
+
+
+def test_the_explorer(report, page, table):
+    while page.is_visible("#more"):
+        page.click("#more")
+    rows = cells(page, "#others")
+    assert len(rows) == len(table)
+    for name, before, now, *_ in rows:
+        assert before == now == digits(table.loc[name, "inclusion_probability"])
+    assert f"{table['inclusion_probability'].sum():.1f} are expected in a set" in page.inner_text("#status")
+    report.until("document.querySelectorAll('#best li').length > 0")
+    assert sorted(page.locator("#best li").all_inner_texts()) == sorted(table.index[table["selected"]])
