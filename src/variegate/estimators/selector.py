@@ -32,7 +32,6 @@ from ..naming import column_labels, find_positions
 from ..posterior import Posterior
 from ..predictions import PredictiveMixture, average_predictions
 from ..priors import bernoulli_prior, dpp_prior
-from ..screening import strongest
 from ..selection import Selection, Training
 from ..similarity import SimilarityWarning
 from ..tasks import Task
@@ -40,8 +39,8 @@ from ..threads import one_blas_thread
 from ..types import FloatArray, IntArray
 from .parameters import check_parameters
 from .progress import ProgressLine
-from .screened import JOINS, QUICK, ROOM, ROUNDS, START, Screen, filled, in_new_places
-from .side_information import RANK, similarity_features
+from .screened import JOINS, QUICK, ROOM, ROUNDS, START, Screen, filled, in_new_places, joining
+from .side_information import RANK, log_norms, similarity_features
 from .sizes import largest_size, number_to_select, prior_size
 
 # how scikit-learn reads a table; that all is finite is checked with the rest, by `table` and `new_rows`
@@ -168,40 +167,52 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         """The outcome of a table that is not in memory, as an array."""
         return np.asarray(column_or_1d(y))
 
+    @one_blas_thread
     def _certified(self, screen: Screen) -> Selection:
         """The posterior on the strongest columns, and on those that turn out to matter beside them."""
-        varying, rng = screen.moments.scale > 0, _generator(self.random_state)
-        tilt, kept = self._tilt(len(varying)), self._screened(screen)
-        passes, joined, starts, quick = 1, 0, None, self.solver == "chain"
-        candidates = self._candidates(varying, kept)
+        varying, rng, settings = screen.varying, _generator(self.random_state), self._settings()
+        M, kept = len(varying), self._first_columns(screen)
+        candidates, tilt = self._candidates(varying, kept), self._tilt_outside(M)
+        passes, joined, ratio, starts, quick = 1, 0, 0.0, None, self.solver == "chain"
         while True:
-            training = screen.training(candidates)
-            left_out = int(varying.sum()) - len(candidates.columns) - int(varying[candidates.always].sum())
-            target = self._target(candidates, training, left_out if self.solver == "chain" else 0)
+            training, left_out = screen.training(candidates), screen.left_out(candidates)
+            target = self._target(candidates, training, left_out, ratio)
             found = self._run(target, rng, starts, quick)
-            outside = screen.outside(candidates, training, found, tilt)
-            passes += 1
-            more = outside.score > JOINS
-            if found.interrupted or passes > ROUNDS or not (quick or more.any()):
+            outside = screen.outside(candidates, target, found, settings, tilt)
+            passes += left_out > 0
+            more = joining(outside.odds, max(START, len(candidates.columns)))
+            if found.interrupted or (not quick and (passes > ROUNDS or not more.any())):
                 break
-            quick = quick and bool(more.any())  # a rough idea of the sets finds most columns that matter
+            quick = quick and bool(more.any()) and passes < ROUNDS  # a rough idea of the sets finds most of them
+            ratio = float(outside.ratio[~more].sum()) / max(left_out - int(more.sum()), 1)
             before, kept, joined = candidates, kept | more, joined + int(more.sum())
             candidates = self._candidates(varying, kept)
             starts = in_new_places(found.sets, before, candidates, CHAINS)
-        largest, expected = float(outside.score.max(initial=0.0)), float(outside.probability.sum())
-        certificate = Certificate(left_out, passes, joined, largest, expected)
+        p = outside.odds / (1.0 + outside.odds)
+        largest, imputed = float(p.max(initial=0.0)), int(screen.moments.missing.sum())
+        certificate = Certificate(left_out, passes, joined, largest, float(p.sum()), imputed)
+        self._warn_of_columns_left_out(certificate)
         return replace(self.selection(candidates, training, found), certificate=certificate)
 
-    def _screened(self, screen: Screen) -> NDArray[np.bool_]:
+    def _first_columns(self, screen: Screen) -> NDArray[np.bool_]:
         """The columns (M,) to begin with."""
-        always = self._always(len(screen.strengths))
-        strengths = screen.strengths.copy()
-        strengths[always] = -1.0
-        kept = np.zeros(len(strengths), dtype=bool)
+        M = len(screen.strengths)
         asked: list[Any] = [n for n in (self.expected_size, self.n_features_to_select) if is_number(n)]
-        first = max(START if self.screen is None else int(self.screen), *(int(ROOM * n) for n in asked), 1)
-        kept[strongest(strengths, min(first, len(strengths)))] = True
-        return kept & (strengths >= 0)
+        n = max(START if self.screen is None else int(self.screen), *(int(ROOM * n) for n in asked), 1)
+        return screen.first(n, self._always(M), self._groups(M))
+
+    def _warn_of_columns_left_out(self, certificate: Certificate) -> None:
+        if certificate.largest > JOINS:
+            warnings.warn(
+                Message(
+                    f"Some of the {certificate.left_out:,} columns that were left out could have a probability of up "
+                    f"to {certificate.largest:.2g}: begin with more of them (",
+                    Argument("screen"),
+                    ").",
+                ),
+                ConvergenceWarning,
+                stacklevel=4,
+            )
 
     def _run(
         self, target: Target, rng: np.random.Generator, starts: list[IntArray] | None = None, quick: bool = False
@@ -252,14 +263,17 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         given = () if self.always_include is None else self.always_include
         return find_positions(given, self._names, n_columns, "always_include")
 
+    def _groups(self, n_columns: int) -> NDArray[Any] | None:
+        """The group of each column (M,), if there are any."""
+        return group_of_columns(by_column(self.groups, self._names, n_columns, "groups"))
+
     def _candidates(self, varying: NDArray[np.bool_], kept: NDArray[np.bool_]) -> Candidates:
         """What there is to choose from, of the columns (M,) that are kept."""
         M = len(varying)
         always = self._always(M)
-        groups = group_of_columns(by_column(self.groups, self._names, M, "groups"))
         open_ = kept.copy()
         open_[always] = False
-        found = choose_candidates(M, always, groups, open_, varying)
+        found = choose_candidates(M, always, self._groups(M), open_, varying)
         self._warn_of_constants(np.setdiff1d(np.flatnonzero(~varying), always))
         return found
 
@@ -283,7 +297,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             parts = [Grouped(part, candidates.unit) for part in parts]
         return parts[0] if len(parts) == 1 else SumLikelihood(parts, n_jobs=self.n_jobs)
 
-    def _target(self, candidates: Candidates, training: Training, others: int = 0) -> Target:
+    def _target(self, candidates: Candidates, training: Training, others: int = 0, ratio: float = 0.0) -> Target:
         U = candidates.n_units
         size = number_to_select(self.n_features_to_select, U)
         phi = self._phi(candidates, training, size) if "dpp" in (self.prior, self.posterior) else None
@@ -301,6 +315,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             phi=phi,
             size=size if self.fixed_size else None,
             others=others,
+            others_ratio=ratio,
             tilt=tilt,
         )
         if not others or self.fixed_size:
@@ -317,6 +332,12 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def _tilt(self, n_columns: int) -> FloatArray | None:
         """Prior log-odds of all columns (M,), if any were given."""
         return log_odds_of_columns(by_column(self.prior_log_odds, self._names, n_columns, "prior_log_odds"))
+
+    def _tilt_outside(self, n_columns: int) -> FloatArray | None:
+        """What the prior has for each column alone (M,), beside its constant; None if it has nothing."""
+        tilt = self._tilt(n_columns)
+        norms = log_norms(self.similarity, self._names, n_columns) if self.prior == "dpp" else None
+        return norms if tilt is None else tilt if norms is None else tilt + norms
 
     def _prior(
         self, candidates: Candidates, phi: NDArray[Any] | None, most: int, tilt: FloatArray | None

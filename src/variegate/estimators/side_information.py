@@ -45,6 +45,17 @@ def similarity_features(
     return shared_directions(phi, candidates.unit) if candidates.is_grouped else np.asarray(phi)
 
 
+def log_norms(given: Any, names: NDArray[Any] | None, n_columns: int) -> FloatArray | None:
+    """log |φ|² of every column (M,), −inf for rows of zeros; None where all rows have length one."""
+    if isinstance(given, str) or callable(given):
+        return None
+    everything = np.arange(n_columns)
+    phi = _rows_of_columns(given, Candidates(everything, everything, np.empty(0, dtype=np.int64), n_columns), names)
+    with np.errstate(divide="ignore"):
+        found = np.log(np.einsum("md,md->m", phi, phi, dtype=np.float64))
+    return None if np.abs(found).max() < 1e-6 else np.asarray(found)
+
+
 def shared_directions(phi: NDArray[Any], unit: NDArray[np.int64]) -> NDArray[Any]:
     """One row for each unit: what its columns share most, the first right singular vector of their rows.
 

@@ -71,6 +71,7 @@ class Target:
     phi: npt.NDArray[np.floating] | None = None
     size: int | None = None
     others: int = 0  # features that are left out, each as probable a priori as these without their `tilt`
+    others_ratio: float = 0.0  # likelihood ratio of each given a set, on average; 0: none is ever in a set
     tilt: FloatArray | None = None  # (M,) what the prior knows of single features, a part of its θ
     _volume: Volume | None = field(default=None, repr=False)
     _cache: dict[bytes, Evaluation] = field(default_factory=dict, repr=False)

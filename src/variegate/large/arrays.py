@@ -50,10 +50,10 @@ class ArrayTable:
 
 @dataclass(frozen=True, eq=False)
 class SparseTable:
-    """A scipy.sparse table, of which some columns at a time are made dense.
+    """A scipy.sparse table, of which some columns at a time are made dense for a pass.
 
     >>> from scipy import sparse
-    >>> SparseTable(sparse.csc_array(np.eye(2))).columns(np.array([1]))
+    >>> SparseTable(sparse.csc_array(np.eye(2))).columns(np.array([1])).toarray()
     array([[0.],
            [1.]])
     """
@@ -67,9 +67,9 @@ class SparseTable:
         """(N, M)."""
         return int(self.X.shape[0]), int(self.X.shape[1])
 
-    def columns(self, S: IntArray) -> npt.NDArray[Any]:
-        """Some columns (N, |S|), dense."""
-        return np.asarray(self.X[:, S].toarray())
+    def columns(self, S: IntArray) -> Any:
+        """Some columns (N, |S|), sparse."""
+        return self.X[:, S]
 
     def over_columns(self, work: Work) -> Iterator[tuple[slice, Any]]:
         """One pass, in blocks of columns."""

@@ -58,7 +58,7 @@ class Genotypes:
         return here(blocks_of(self.shape), self._read, work)
 
     def _read(self, block: Block) -> npt.NDArray[Any]:
-        return np.asarray(self._bed.read(np.s_[:, block.columns], dtype="float32", order="C", num_threads=1))
+        return np.asarray(self._bed.read(np.s_[:, block.columns], dtype="float32", order="F", num_threads=1))
 
     def __getstate__(self) -> dict[str, Any]:
         return {"path": self.path, "bim": self.bim, "fam": self.fam}

@@ -61,8 +61,8 @@ class LargeTable(Protocol):
         """Names of the rows (N,), if they have any."""
         ...
 
-    def columns(self, S: IntArray) -> npt.NDArray[Any]:
-        """Some columns (N, |S|), NaN where missing."""
+    def columns(self, S: IntArray) -> Any:
+        """Some columns (N, |S|), NaN where missing; scipy.sparse if the table is."""
         ...
 
     def over_columns(self, work: Work) -> Iterator[tuple[slice, Any]]:

@@ -39,7 +39,7 @@ class SomeRows:
         """Names of these rows."""
         return None if self.table.samples is None else self.table.samples[self.rows]
 
-    def columns(self, S: IntArray) -> npt.NDArray[Any]:
+    def columns(self, S: IntArray) -> Any:
         """Some columns (n, |S|)."""
         return self.table.columns(S)[self.rows]
 

@@ -22,6 +22,7 @@ BATCH_BYTES = 1 << 22  # products with X are batched over sets up to this size
 COLUMN_BYTES = 1 << 25
 ANSWERS = 512  # sets whose coefficients are remembered: more than a prediction averages over
 BLOCK = 1024  # columns whose curvature is computed together
+SHARED = 16  # vectors for what rows share, where a column is not held: as close as flip gains are; 8 are not
 
 
 class Solution(NamedTuple):
@@ -223,26 +224,19 @@ class ApproximateLikelihood:
         A.flat[:: len(A) + 1] += 1.0 / FIXED_VARIANCE
         return factorise(A, self._fixed @ auxiliary.information)
 
-    def probes(self, U: IntArray, sets: Sequence[IntArray]) -> list[Probe]:
-        """What tells the evidence of further columns given sets of columns in U, at an expansion around the sets.
-
-        What the rows of a partial likelihood share counts between columns, not in the squares of a column.
-        """
-        given = self.expand(sets, self.slab_precision)
-        Z = self._columns.rows(U)
-        (form,) = self.quadratic_forms(U, Z, given)
-        n = len(self._fixed)
-        fixed = self._fixed_part(given)
-        rows = np.vstack([given.times(Z), given.times(self._fixed), given.information])
+    def probes(self, S: IntArray) -> list[Probe]:
+        """What tells the evidence of further columns given S, with the terms of S, as in flip gains."""
+        solved = self._solve_anew(S)
+        shared = solved.given.shared
         return [
             Probe(
-                rows=rows,
-                squares=given.precision[None],
-                gram=form.rows(Z, np.arange(len(U))),
-                information=form.information,
-                loadings=form.fixed[:n],
-                fixed=fixed,
+                rows=self._product_rows(S, solved),
+                shared=np.empty((0, len(self._weights))) if shared is None else shared.roughly(SHARED),
+                precision=solved.given.precision,
                 total=np.nan,
+                factor=solved.factor,
+                size=len(S),
+                slab_precision=self.slab_precision,
             )
         ]
 

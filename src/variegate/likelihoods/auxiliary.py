@@ -18,6 +18,10 @@ class Shared(Protocol):
         """Z Pᵀ P (k, N)."""
         ...
 
+    def roughly(self, n: int) -> FloatArray:
+        """Fewer vectors in place of P (at most n, N): PᵀP nearly, and never more."""
+        ...
+
 
 class Auxiliary(NamedTuple):
     """The terms exp(bᵀη − ½ηᵀAη), A = diag(precision) or less, b the information; arrays (N,).

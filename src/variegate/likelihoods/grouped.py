@@ -171,9 +171,9 @@ class Grouped:
     def _in_order(self, features: IntArray) -> IntArray:
         return np.concatenate([self._units[g] for g in features]) if len(features) else np.empty(0, dtype=np.int64)
 
-    def probes(self, U: IntArray, sets: Sequence[IntArray]) -> list[Probe]:
-        """Those of the columns' likelihood: U and the sets are columns, not units."""
-        found: list[Probe] = self.likelihood.probes(U, sets)
+    def probes(self, S: IntArray) -> list[Probe]:
+        """Those of the columns' likelihood, given the columns of the units in S."""
+        found: list[Probe] = self.likelihood.probes(self.columns(S))
         return found
 
     def coefficients(self, S: IntArray) -> Coefficients:

@@ -208,8 +208,8 @@ class QuadraticLikelihood(FlipLikelihood, Protocol):
         """For each outcome the columns of S against those of all features, and a form over all of them."""
         ...
 
-    def probes(self, U: IntArray, sets: Sequence[IntArray]) -> list[Any]:
-        """For each outcome a `Probe`: what tells the evidence of further columns given sets of columns in U."""
+    def probes(self, S: IntArray) -> list[Any]:
+        """For each outcome a `Probe`: what tells the evidence of further columns given S."""
         ...
 
 

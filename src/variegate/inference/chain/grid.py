@@ -61,6 +61,7 @@ def hyperparameter_grid(target: Target, noise_variance: float, *, average_size: 
     prior = PriorSizes.of(target)
     log_kappa = _log_kappa(prior) if average_size and target.size is None else np.zeros(1)
     log_normalizer = np.array([_log_normalizer(target, prior, float(t)) for t in log_kappa])
+    log_normalizer -= _log_others(target, log_kappa)
     log_size = np.log([target.size or prior.expected(float(t)) for t in log_kappa])
     given = np.log([target.slab_precision or 1.0])
     columns = float(np.mean(cast(QuadraticLikelihood, target.likelihood).widths))  # per feature
@@ -81,6 +82,17 @@ def _log_normalizer(target: Target, prior: PriorSizes, t: float) -> float:
     if target.prior_has_volume and target.volume.nugget > 0 and target.size is None and not target.others:
         return target.with_prior(target.prior.shifted(t)).prior_log_normalizer
     return prior.log_normalizer(t)
+
+
+def _log_others(target: Target, log_kappa: FloatArray) -> FloatArray:
+    """What features that are left out add to the evidence of each prior size, in sets of which they may be members.
+
+    Each on its own is improbable, but a million of them say how many features there are.
+    """
+    if not target.others * target.others_ratio:
+        return np.zeros(len(log_kappa))
+    one = log_kappa + target.prior_shift + np.log(target.others_ratio)
+    return np.asarray(target.others * np.logaddexp(0.0, one))
 
 
 def _log_kappa(prior: PriorSizes) -> np.ndarray:
