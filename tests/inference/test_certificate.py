@@ -6,7 +6,7 @@ from scipy.special import logsumexp
 
 from oracle import all_sets
 from variegate.inference import Target
-from variegate.inference.certificate import Drawn, certify, place_weights
+from variegate.inference.certificate import Drawn, certify, fitted_ratio, place_weights
 from variegate.inference.chain.problem import Grid
 from variegate.large import as_large_table, first_look
 from variegate.likelihoods import Cox, Gaussian, Grouped, Logistic, NegativeBinomial, Poisson, SumLikelihood
@@ -40,12 +40,13 @@ RAISED = 50.0  # nats, so that no exchange is negligible
 ONE_SIZE = Grid(np.zeros(1), np.zeros(1), np.zeros(1), np.zeros((1, 1)))
 
 
+ALL = np.ones(M, dtype=bool)
+
+
 def whole_pass(work):
-    """Odds and likelihood ratios of all columns."""
-    odds, ratio = np.zeros((2, M))
-    for columns, part in as_large_table(X).over_columns(work):
-        odds[columns], ratio[columns] = part
-    return odds, ratio
+    """Odds of all columns."""
+    ((_, found),) = as_large_table(X).over_columns(work)
+    return found.odds
 
 
 def moments(options):
@@ -53,13 +54,13 @@ def moments(options):
     return first_look(as_large_table(X), weights, np.empty((0, N)))[0]
 
 
-def work_of(part, S, options, log_exchange=None):
+def work_of(part, S, options, log_addition=-np.inf, log_exchange=None):
     """The pass for one set, with weights of its places."""
     target = Target(part, bernoulli_prior(part.n_features, expected_size=1.0), "bernoulli")
-    work = certify([Drawn(S, target)], ONE_SIZE, None, moments(options))
+    work = certify([Drawn(S, target)], ONE_SIZE, None, moments(options), ALL)
     log_exchange = np.full(len(S), -np.inf) if log_exchange is None else log_exchange
     (given,) = work.sets
-    object.__setattr__(work, "sets", (given._replace(log_addition=-np.inf, log_exchange=log_exchange),))
+    object.__setattr__(work, "sets", (given._replace(log_addition=log_addition, log_exchange=log_exchange),))
     return work
 
 
@@ -68,17 +69,17 @@ def work_of(part, S, options, log_exchange=None):
 @pytest.mark.parametrize("name", MAKE)
 def test_log_odds_are_the_gains_of_a_likelihood_that_holds_the_column(name, S, options):
     part, whole = MAKE[name](X[:, :HELD], **options), MAKE[name](X, **options)
-    _, ratio = whole_pass(work_of(part, S, options))
+    found = np.log(whole_pass(work_of(part, S, options, log_addition=0.0)))
     gains = whole.flip_gains(S).gains
     # of what rows of a partial likelihood share, a few vectors stand for all
     near = 0.1 + 0.02 * np.abs(gains) if name == "cox" else 2e-3 * (1 + np.abs(gains))
     outside = np.arange(HELD, M)
-    assert (np.abs(np.log(ratio) - gains)[outside] <= near[outside]).all()
+    assert (np.abs(found - gains)[outside] <= near[outside]).all()
     direct = np.array([whole.log_evidence(np.append(S, m)) - whole.log_evidence(S) for m in outside])
     # flip gains themselves are exact to first order: less so for columns that would join anyway
     exact = name == "gaussian"
     allowed = 2e-3 * (1 + np.abs(direct)) if exact else 0.1 + 0.3 * np.maximum(direct, 0.0)
-    assert (np.abs(np.log(ratio[outside]) - direct) <= allowed).all()
+    assert (np.abs(found[outside] - direct) <= allowed).all()
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
@@ -90,7 +91,7 @@ def test_exchanges_are_those_of_a_likelihood_that_holds_the_column(name, options
     gains = sum(member.exchange_gains(S) for member in parts)
     for j in range(len(S)):
         only = np.where(np.arange(len(S)) == j, RAISED, -np.inf)
-        found = np.log(whole_pass(work_of(part, S, options, log_exchange=only))[0]) - RAISED
+        found = np.log(whole_pass(work_of(part, S, options, log_exchange=only))) - RAISED
         near = 0.1 + 0.02 * np.abs(gains[j]) if name == "cox" else 3e-3 * (1 + np.abs(gains[j]))
         assert (np.abs(found - gains[j])[outside] <= near[outside]).all()
         if name == "gaussian":
@@ -107,7 +108,7 @@ def test_exchange_of_a_group_of_columns():
     slab = np.array([1, 0, 1]) * 0.5 * np.log(part.slab_precision)
     for j in range(len(S)):
         only = np.where(np.arange(len(S)) == j, RAISED - slab[j], -np.inf)
-        found = np.log(whole_pass(work_of(part, S, {}, log_exchange=only))[0]) - RAISED
+        found = np.log(whole_pass(work_of(part, S, {}, log_exchange=only))) - RAISED
         rest, before = part.columns(np.delete(S, j)), part.columns(S)
         direct = [whole.log_evidence(np.sort(np.append(rest, m))) - whole.log_evidence(before) for m in outside]
         np.testing.assert_allclose(found[outside], direct, atol=5e-3)
@@ -158,7 +159,7 @@ def odds_and_exact(prior, *, size=None, similarity=None, unit=None):
     for i in inside:
         for j, log_c in enumerate(grid.log_c):
             drawn = Drawn(sets[i], target.with_slab_precision(float(np.exp(log_c))))
-            odds, _ = whole_pass(certify([drawn], grid, TILT, work_moments))
+            odds = whole_pass(certify([drawn], grid, TILT, work_moments, ALL))
             found += np.exp(logsumexp(log_p[i, :, j]) - base) * odds
     return found[HELD:], exact[HELD:]
 
@@ -198,7 +199,7 @@ def test_rows_that_sets_share_are_multiplied_once():
     part, options = Gaussian(X[:, :HELD], REAL), {}
     target = Target(part, bernoulli_prior(HELD, expected_size=2.0), "bernoulli")
     drawn = [Drawn(np.array(S), target) for S in ([0, 1], [0, 2], [1, 2])]
-    assert len(certify(drawn, ONE_SIZE, None, moments(options)).rows) == 4  # three columns and the information
+    assert len(certify(drawn, ONE_SIZE, None, moments(options), ALL).rows) == 4  # three columns and the information
 
 
 def test_constant_and_missing_columns():
@@ -210,8 +211,18 @@ def test_constant_and_missing_columns():
     found, _ = first_look(table, np.ones(N), np.empty((0, N)))
     assert found.missing.tolist() == [0] * 7 + [len(Y[::3]), 0, 0]
     target = Target(Gaussian(X[:, :HELD], REAL), bernoulli_prior(HELD, expected_size=2.0), "bernoulli")
-    work = certify([Drawn(np.array([0]), target)], ONE_SIZE, None, found)
+    only = np.arange(M) >= 7
+    work = certify([Drawn(np.array([0]), target)], ONE_SIZE, None, found, only & (np.arange(M) != 8))
     ((_, outside),) = table.over_columns(work)
-    assert outside.odds[9] == outside.ratio[9] == 0.0
+    assert (outside.odds > 0).tolist() == [m == 7 for m in range(M)]
     gain = Gaussian(filled, REAL).flip_gains(np.array([0])).gains[7]
-    assert np.log(outside.ratio[7]) == pytest.approx(gain, abs=1e-3)
+    assert np.log(outside.ratio) == pytest.approx([gain], abs=1e-3)
+
+
+def test_the_mean_ratio_of_columns_is_a_power_of_the_slab_precision():
+    target = Target(Gaussian(X[:, :HELD], REAL), bernoulli_prior(HELD, expected_size=2.0), "bernoulli")
+    drawn = [Drawn(np.array([0]), target.with_slab_precision(c)) for c in (1.0, 10.0, 100.0)]
+    found = fitted_ratio(drawn, 50 * np.array([0.1, 0.2, 0.4]), 50)
+    np.testing.assert_allclose(np.exp(found.log_at(np.log([1.0, 10.0, 100.0]))), [0.1, 0.2, 0.4])
+    np.testing.assert_allclose(np.exp(found.log_at(np.log([0.01, 1e6]))), [0.1, 0.4])  # as far as was seen
+    assert fitted_ratio(drawn, np.zeros(3), 0).log_mean == -np.inf

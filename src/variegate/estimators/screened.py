@@ -10,10 +10,10 @@ from scipy import sparse
 from ..candidates import Candidates
 from ..design import Design
 from ..inference import ChainSettings, Fit, Sample, Target
-from ..inference.certificate import Drawn, certify, how_many_sets
+from ..inference.certificate import Drawn, certify, fitted_ratio, how_many_sets
 from ..inference.chain.problem import Grid
 from ..inference.chain.sample import grid_of
-from ..inference.outside import Outside
+from ..inference.target import OthersRatio
 from ..large import LargeTable, Moments, first_look
 from ..likelihoods.checks import sample_weights
 from ..screening import strongest
@@ -69,9 +69,11 @@ class Screen:
             kept |= np.bincount(groups)[groups] > 1
         return kept & (strengths >= 0)
 
-    def left_out(self, candidates: Candidates) -> int:
-        """How many columns are neither candidates, nor always in, nor constant."""
-        return int(self.varying.sum()) - len(candidates.columns) - int(self.varying[candidates.always].sum())
+    def left_out(self, candidates: Candidates) -> NDArray[np.bool_]:
+        """Columns (M,) that are neither candidates, nor always in, nor constant."""
+        found = self.varying.copy()
+        found[candidates.columns] = found[candidates.always] = False
+        return found
 
     def training(self, candidates: Candidates) -> Training:
         """The rows with the candidate columns, these in memory."""
@@ -87,16 +89,17 @@ class Screen:
 
     def outside(
         self, candidates: Candidates, target: Target, found: Sample | Fit, settings: Any, tilt: FloatArray | None
-    ) -> Outside:
-        """Odds and likelihood ratio of every column (M,), 0 for those that are candidates or always in. One pass."""
+    ) -> tuple[FloatArray, OthersRatio]:
+        """Odds of every column (M,) that is left out, 0 for the others, and their likelihood ratio. One pass."""
+        odds, ratio, left_out = np.zeros(self.table.shape[1]), 0.0, self.left_out(candidates)
+        if not left_out.any():
+            return odds, OthersRatio()
         drawn, grid = _drawn(target, found, settings, self.table.shape[0])
-        odds, ratio = np.zeros((2, self.table.shape[1]))
-        if self.left_out(candidates):
-            for columns, part in self.table.over_columns(certify(drawn, grid, tilt, self.moments)):
-                odds[columns], ratio[columns] = part
-        for values in (odds, ratio):
-            values[candidates.columns] = values[candidates.always] = 0.0
-        return Outside(odds, ratio)
+        work = certify(drawn, grid, tilt, self.moments, left_out, JOINS_TOO)
+        for columns, part in self.table.over_columns(work):
+            odds[columns] = part.odds
+            ratio = ratio + part.ratio
+        return odds, fitted_ratio(drawn, np.asarray(ratio), int((odds <= JOINS_TOO)[left_out].sum()))
 
 
 def _drawn(target: Target, found: Sample | Fit, settings: Any, n_rows: int) -> tuple[list[Drawn], Grid]:

@@ -23,6 +23,7 @@ from ..inference.certificate import Certificate
 from ..inference.chain.grid import PriorSizes
 from ..inference.chain.sample import CHAINS
 from ..inference.local_search import NOTHING
+from ..inference.target import OthersRatio
 from ..large import LargeTable, as_large_table
 from ..large.home import is_out_of_core
 from ..likelihoods import Grouped, SumLikelihood
@@ -173,22 +174,21 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         varying, rng, settings = screen.varying, _generator(self.random_state), self._settings()
         M, kept = len(varying), self._first_columns(screen)
         candidates, tilt = self._candidates(varying, kept), self._tilt_outside(M)
-        passes, joined, ratio, starts, quick = 1, 0, 0.0, None, self.solver == "chain"
+        passes, joined, ratio, starts, quick = 1, 0, OthersRatio(), None, self.solver == "chain"
         while True:
-            training, left_out = screen.training(candidates), screen.left_out(candidates)
+            training, left_out = screen.training(candidates), int(screen.left_out(candidates).sum())
             target = self._target(candidates, training, left_out, ratio)
             found = self._run(target, rng, starts, quick)
-            outside = screen.outside(candidates, target, found, settings, tilt)
+            odds, ratio = screen.outside(candidates, target, found, settings, tilt)
             passes += left_out > 0
-            more = joining(outside.odds, max(START, len(candidates.columns)))
+            more = joining(odds, max(START, len(candidates.columns)))
             if found.interrupted or (not quick and (passes > ROUNDS or not more.any())):
                 break
             quick = quick and bool(more.any()) and passes < ROUNDS  # a rough idea of the sets finds most of them
-            ratio = float(outside.ratio[~more].sum()) / max(left_out - int(more.sum()), 1)
             before, kept, joined = candidates, kept | more, joined + int(more.sum())
             candidates = self._candidates(varying, kept)
             starts = in_new_places(found.sets, before, candidates, CHAINS)
-        p = outside.odds / (1.0 + outside.odds)
+        p = odds / (1.0 + odds)
         largest, imputed = float(p.max(initial=0.0)), int(screen.moments.missing.sum())
         certificate = Certificate(left_out, passes, joined, largest, float(p.sum()), imputed)
         self._warn_of_columns_left_out(certificate)
@@ -297,7 +297,9 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             parts = [Grouped(part, candidates.unit) for part in parts]
         return parts[0] if len(parts) == 1 else SumLikelihood(parts, n_jobs=self.n_jobs)
 
-    def _target(self, candidates: Candidates, training: Training, others: int = 0, ratio: float = 0.0) -> Target:
+    def _target(
+        self, candidates: Candidates, training: Training, others: int = 0, ratio: OthersRatio | None = None
+    ) -> Target:
         U = candidates.n_units
         size = number_to_select(self.n_features_to_select, U)
         phi = self._phi(candidates, training, size) if "dpp" in (self.prior, self.posterior) else None
@@ -315,7 +317,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             phi=phi,
             size=size if self.fixed_size else None,
             others=others,
-            others_ratio=ratio,
+            others_ratio=ratio or OthersRatio(),
             tilt=tilt,
         )
         if not others or self.fixed_size:

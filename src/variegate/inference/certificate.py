@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ..large import Moments
 from ..likelihoods import Grouped
@@ -26,7 +27,7 @@ from ..likelihoods.approximate import SHARED
 from ..types import FloatArray, IntArray
 from .chain.problem import Grid
 from .outside import Given, LookOutside, stacked
-from .target import Target
+from .target import OthersRatio, Target
 
 SETS = 24  # of the posterior: with 12 a column of probability 0.02 goes unseen now and then, 48 take twice the time
 ROW_BYTES = 1 << 29  # of the rows that columns are multiplied with, for tables with very many rows
@@ -61,9 +62,28 @@ def how_many_sets(sets: Sequence[IntArray], n_rows: int) -> int:
     return int(np.clip(ROW_BYTES // max(each, 1.0), FEWEST, SETS))
 
 
-def certify(drawn: Sequence[Drawn], grid: Grid, tilt: FloatArray | None, moments: Moments) -> LookOutside:
-    """The pass that looks at all columns, given sets of the posterior; `tilt` (M,) is added to a column's log-odds."""
-    return stacked([_given(one, grid) for one in drawn], tilt, moments)
+def certify(
+    drawn: Sequence[Drawn], grid: Grid, tilt: FloatArray | None, moments: Moments, left_out: npt.NDArray[np.bool_],
+    counted: float = np.inf,
+) -> LookOutside:  # fmt: skip
+    """The pass that looks at the columns `left_out` (M,), given sets of the posterior.
+
+    `tilt` (M,) is added to a column's log-odds; columns with odds above `counted` don't count in sums of ratios.
+    """
+    return stacked([_given(one, grid) for one in drawn], tilt, moments, left_out, counted)
+
+
+def fitted_ratio(drawn: Sequence[Drawn], ratio: FloatArray, n: int) -> OthersRatio:
+    """The likelihood ratio of a column that was left out, as a power of the slab precision, from its sums (K,)."""
+    log_c = np.log([one.target.slab_precision or 1.0 for one in drawn])
+    with np.errstate(divide="ignore"):
+        log_ratio = np.log(ratio / max(n, 1))
+    if not np.isfinite(log_ratio).all():
+        return OthersRatio()
+    spread = log_c - log_c.mean()
+    # of a column that says nothing it is √(c/(c + N)) or so
+    slope = float(np.clip(spread @ log_ratio / (spread @ spread), 0.0, 0.5)) if spread @ spread > 0 else 0.0
+    return OthersRatio(float(log_ratio.mean()), slope, (float(log_c.min()), float(log_c.mean()), float(log_c.max())))
 
 
 def _given(one: Drawn, grid: Grid) -> Given:

@@ -23,7 +23,7 @@ class Outside(NamedTuple):
     """Columns that were left out; arrays (w,)."""
 
     odds: FloatArray  # that the column is in a set, against that no column of those left out is
-    ratio: FloatArray  # its likelihood ratio given a set, times what the prior knows of it, averaged over sets
+    ratio: FloatArray  # (K,) likelihood ratios given each set, times what the prior knows, summed over the columns
 
 
 class Given(NamedTuple):
@@ -46,6 +46,8 @@ class LookOutside:
     place: tuple[tuple[IntArray, int], ...]  # where the rows and squares of each probe are, set by set
     tilt: FloatArray | None  # (M,) what the prior knows of single columns
     moments: Moments
+    left_out: npt.NDArray[np.bool_]  # (M,) the others have no odds
+    counted: float  # odds up to which a column counts in `ratio`
 
     def of_block(self, values: npt.NDArray[Any], block: Block) -> tuple[FloatArray, FloatArray]:
         """Products with the centred columns, multiplied in single precision."""
@@ -73,12 +75,13 @@ class LookOutside:
         cross *= scale
         squares *= scale**2
         tilt = np.zeros(len(scale)) if self.tilt is None else self.tilt[columns].copy()
-        tilt[scale == 0] = -np.inf
-        odds, ratio = np.zeros((2, len(scale)))
+        tilt[(scale == 0) | ~self.left_out[columns]] = -np.inf
+        odds, ratio = np.zeros(len(scale)), np.zeros((len(self.sets), len(scale)))
         places = iter(self.place)
-        for given in self.sets:
-            add_odds(*_neighbours(given, places, cross, squares), tilt, odds, ratio)  # type: ignore[call-arg]
-        return Outside(odds / len(self.sets), ratio / len(self.sets))
+        for given, row in zip(self.sets, ratio, strict=True):
+            add_odds(*_neighbours(given, places, cross, squares), tilt, odds, row)  # type: ignore[call-arg]
+        odds /= len(self.sets)
+        return Outside(odds, ratio @ (odds <= self.counted))
 
 
 def _neighbours(given: Given, places: Any, cross: FloatArray, squares: FloatArray) -> tuple[Any, ...]:
@@ -111,7 +114,10 @@ def add_odds(
     d: FloatArray, e: FloatArray, W: FloatArray, means: FloatArray, noise: FloatArray, first: IntArray,
     log_addition: float, log_exchange: FloatArray, tilt: FloatArray, odds: FloatArray, ratio: FloatArray,
 ) -> None:  # fmt: skip
-    """Add what one set says of every column (w,), from K outcomes: d, e (K, w), W (K, k, w), means (K, k)."""
+    """Add what one set says to the odds of every column (w,), and fill in their likelihood ratios.
+
+    From K outcomes: d, e (K, w), W (K, k, w), means (K, k).
+    """
     K, w = d.shape
     base, bound, left, moved = tilt.copy(), np.empty(w), np.empty((K, w)), np.empty((K, w))
     for m in range(w):
@@ -121,7 +127,7 @@ def add_odds(
             base[m] -= half
             alone += 0.5 * np.log(noise[o, 0]) - half
             alone += gain(e[o, m] * e[o, m] / d[o, m], noise[o, 1], noise[o, 2], noise[o, 3])
-        ratio[m] += np.exp(alone)
+        ratio[m] = np.exp(alone)
         odds[m] += np.exp(alone + log_addition)
     for j in range(len(first) - 1):
         for m in range(w):
@@ -162,7 +168,9 @@ def raise_bound(bound: FloatArray, left: FloatArray, moved: FloatArray, own: flo
         bound[m] += noise[1] * y / (1.0 - y)
 
 
-def stacked(sets: Sequence[Given], tilt: FloatArray | None, moments: Moments) -> LookOutside:
+def stacked(
+    sets: Sequence[Given], tilt: FloatArray | None, moments: Moments, left_out: npt.NDArray[np.bool_], counted: float
+) -> LookOutside:
     """The pass for these sets; rows that several probes share are multiplied once."""
     rows: dict[bytes, tuple[int, npt.NDArray[np.float32]]] = {}
     squares: list[npt.NDArray[np.float32]] = []
@@ -181,6 +189,8 @@ def stacked(sets: Sequence[Given], tilt: FloatArray | None, moments: Moments) ->
         tuple(place),
         tilt,
         moments,
+        left_out,
+        counted,
     )
 
 

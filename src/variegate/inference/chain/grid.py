@@ -61,7 +61,6 @@ def hyperparameter_grid(target: Target, noise_variance: float, *, average_size: 
     prior = PriorSizes.of(target)
     log_kappa = _log_kappa(prior) if average_size and target.size is None else np.zeros(1)
     log_normalizer = np.array([_log_normalizer(target, prior, float(t)) for t in log_kappa])
-    log_normalizer -= _log_others(target, log_kappa)
     log_size = np.log([target.size or prior.expected(float(t)) for t in log_kappa])
     given = np.log([target.slab_precision or 1.0])
     columns = float(np.mean(cast(QuadraticLikelihood, target.likelihood).widths))  # per feature
@@ -74,6 +73,8 @@ def hyperparameter_grid(target: Target, noise_variance: float, *, average_size: 
         x = log_c - (log_size + np.log(columns))[:, None] + np.log(noise_variance)
         density = log_expit(x) + log_expit(-x)
         log_prior += density - np.logaddexp.reduce(density, axis=1)[:, None]
+    if target.others and target.size is None:
+        log_prior += _log_others(target, log_kappa, log_c)
     return Grid(log_kappa, log_normalizer, log_c, log_prior)
 
 
@@ -84,14 +85,12 @@ def _log_normalizer(target: Target, prior: PriorSizes, t: float) -> float:
     return prior.log_normalizer(t)
 
 
-def _log_others(target: Target, log_kappa: FloatArray) -> FloatArray:
-    """What features that are left out add to the evidence of each prior size, in sets of which they may be members.
+def _log_others(target: Target, log_kappa: FloatArray, log_c: FloatArray) -> FloatArray:
+    """What features that are left out add to the evidence of hyperparameters (I, J), as members of sets.
 
     Each on its own is improbable, but a million of them say how many features there are.
     """
-    if not target.others * target.others_ratio:
-        return np.zeros(len(log_kappa))
-    one = log_kappa + target.prior_shift + np.log(target.others_ratio)
+    one = log_kappa[:, None] + target.prior_shift + target.others_ratio.log_at(log_c)
     return np.asarray(target.others * np.logaddexp(0.0, one))
 
 
