@@ -12,7 +12,7 @@ import pandas as pd
 from ..data import Table
 from ..data.outcome import check_column, second_table
 from ..data.table import TableReport
-from ..large import LargeTable, open_large_table
+from ..large import LargeTable, open_large_table, open_on_cluster
 from ..large.rows import SomeRows
 from .messages import Failure
 from .outcomes import outcome_columns
@@ -28,7 +28,7 @@ def is_large(path: str) -> bool:
 def read_large_table(options: Mapping[str, Any]) -> tuple[LargeTable, Table, list[str]]:
     """The rows of a large table whose outcome is known, their outcome, and notes."""
     _check_options(options)
-    found = on_cluster(options["table"]) if options.get("cluster") else open_large_table(options["table"])
+    found = (open_on_cluster if options.get("cluster") else open_large_table)(options["table"])
     N, M = found.shape
     samples = found.samples if found.samples is not None else np.array([str(i + 1) for i in range(N)], dtype=object)
     names = found.names if found.names is not None else np.array([f"x{j}" for j in range(M)], dtype=object)
@@ -73,16 +73,3 @@ def _check_options(options: Mapping[str, Any]) -> None:
             raise Failure(
                 f"--{name.replace('_', '-')} is for tables in memory, and {options['table']} is read in blocks"
             )
-
-
-def on_cluster(path: str) -> LargeTable:
-    """A zarr or .npy file as chunks on the workers of the cluster that is connected."""
-    import dask.array
-
-    from ..large.chunked import DaskTable
-
-    local = open_large_table(path)
-    read: Any = {".zarr": dask.array.from_zarr, ".npy": dask.array.from_array}.get(Path(path).suffix.lower())
-    if read is not None:
-        return DaskTable(read(local.X), local.names, local.samples)  # type: ignore[attr-defined]
-    raise Failure(f"--cluster reads .zarr and .npy files, not {Path(path).name}")

@@ -79,9 +79,9 @@ class Screen:
         """The rows with the candidate columns, these in memory."""
         always = candidates.always
         design = Design.of(self.loaded(candidates.columns), sample_weights(self.weights, len(self.y)))
-        covariates = self.loaded(always)
+        covariates = self.loaded(always) if len(always) else None
         dense = covariates.toarray() if sparse.issparse(covariates) else covariates
-        return Training(design, dense if len(always) else None, self.y, self.weights)
+        return Training(design, dense, self.y, self.weights)
 
     def loaded(self, columns: IntArray) -> Any:
         """Some columns (N, k), missing entries at the mean."""

@@ -24,8 +24,7 @@ from ..inference.chain.grid import PriorSizes
 from ..inference.chain.sample import CHAINS
 from ..inference.local_search import NOTHING
 from ..inference.target import OthersRatio
-from ..large import LargeTable, as_large_table
-from ..large.home import is_out_of_core
+from ..large import LargeTable, as_large_table, is_out_of_core
 from ..likelihoods import Grouped, SumLikelihood
 from ..likelihoods.checks import new_rows, sample_weights, table
 from ..messages import Argument, Message, Words

@@ -68,12 +68,16 @@ class LookOutside:
         first = (squares @ Z).astype(np.float64)
         return cross, squares @ np.square(Z, out=Z) - (2.0 * first - weight * centre) * centre
 
-    def of_columns(self, parts: Sequence[tuple[FloatArray, FloatArray]], columns: slice) -> Outside:
+    def together(
+        self, upper: tuple[FloatArray, FloatArray], lower: tuple[FloatArray, FloatArray]
+    ) -> tuple[FloatArray, FloatArray]:
+        """Products with the rows of both blocks."""
+        return upper[0] + lower[0], upper[1] + lower[1]
+
+    def of_columns(self, found: tuple[FloatArray, FloatArray], columns: slice) -> Outside:
         """Odds and likelihood ratios of the columns."""
         scale = self.moments.inverse_scale[columns]
-        cross, squares = (np.sum(part, axis=0, dtype=np.float64) for part in zip(*parts, strict=True))
-        cross *= scale
-        squares *= scale**2
+        cross, squares = found[0] * scale, found[1] * scale**2
         tilt = np.zeros(len(scale)) if self.tilt is None else self.tilt[columns].copy()
         tilt[(scale == 0) | ~self.left_out[columns]] = -np.inf
         odds, ratio = np.zeros(len(scale)), np.zeros((len(self.sets), len(scale)))
