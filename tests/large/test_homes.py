@@ -110,7 +110,7 @@ def test_same_answer_as_in_memory(make, tmp_path):
 def test_same_answer_for_other_outcomes(kind, tmp_path):
     rate = np.exp(Y - Y.mean())
     make, y = {
-        "classes": (vg.DiverseClassifier, np.where(Y > np.median(Y), "ill", "well")),
+        "classes": (vg.DiverseClassifier, np.where(np.median(Y) < Y, "ill", "well")),
         "survival": (vg.DiverseSurvival, vg.tasks.survival_rows(1 / rate, np.arange(N) % 5 > 0)),
         "counts": (vg.DiverseCounts, vg.tasks.count_rows(np.rint(3 * rate))),
     }[kind]
