@@ -11,6 +11,7 @@ NAMES = [
     "tables",
     "groups",
     "survival",
+    "diversity",
     "dpp",
     "inference",
     "tuning",

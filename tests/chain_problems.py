@@ -65,7 +65,7 @@ class Enumerated:
     @staticmethod
     def _log_prior(target, S):
         value = target.prior.theta[S].sum()
-        return value + target.volume.log_volume(S) if target.prior_has_volume else value
+        return value + target.diversity * target.volume.log_volume(S) if target.prior_has_volume else value
 
 
 def walk(model, pace, stretches, seed, scope=None, tilted=True):

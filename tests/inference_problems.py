@@ -44,14 +44,14 @@ def similarity_of_columns(X):
     return np.ascontiguousarray(Z.T) / np.sqrt(len(X))
 
 
-def make_target(prior="dpp", posterior="dpp", *, task="gaussian", size=None, expected_size=3.0, **data):
+def make_target(prior="dpp", posterior="dpp", *, task="gaussian", size=None, expected_size=3.0, diversity=1.0, **data):
     X, y = correlated_data(task=task, **data)
     likelihood = LIKELIHOODS[task](X, y)
     phi = similarity_of_columns(X)
     law = (
         bernoulli_prior(X.shape[1], expected_size=expected_size)
         if prior == "bernoulli"
-        else dpp_prior(phi, expected_size=expected_size)
+        else dpp_prior(phi, expected_size=expected_size, diversity=diversity)
     )
     return Target(likelihood, law, posterior, phi=phi if posterior == "dpp" else None, size=size)
 

@@ -33,6 +33,7 @@ MODELS = {
     "names, size": lambda quick: vg.DiverseRegressor(n_features_to_select=2, fixed_size=True, **quick).fit(FRAME, Y),
     "mean field": lambda quick: vg.DiverseRegressor(prior="bernoulli", posterior="bernoulli", **quick).fit(X, Y),
     "strict": lambda quick: vg.DiverseRegressor(prior="bernoulli", **quick).fit(X, Y),
+    "diverse": lambda quick: vg.DiverseRegressor(diversity=2.5, **quick).fit(X, Y),
     "given": lambda quick: vg.DiverseRegressor(expected_size=2.0, slab_precision=5.0, **quick).fit(X, Y),
     "sparse": lambda quick: vg.DiverseRegressor(**quick).fit(sparse.csr_array(X), Y),
     "float32": lambda quick: vg.DiverseRegressor(**quick).fit(X.astype(np.float32), Y),

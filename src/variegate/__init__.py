@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .comparison.compare import compare
+    from .comparison.frontier import frontier
     from .comparison.stability import stability_selection
     from .dpp import IndependentSets, LowRankDPP
     from .estimators import DiverseClassifier, DiverseCounts, DiverseRegressor, DiverseSurvival
@@ -61,6 +62,7 @@ __all__ = [
     "datasets",
     "dpp_prior",
     "fit",
+    "frontier",
     "load",
     "metrics",
     "sample",
@@ -76,7 +78,7 @@ __version__ = "0.1.0.dev0"
 # opened on first use: numba, pandas and scikit-learn take a second, and `variegate --help` needs none of them
 _ROOMS = {"baselines", "data", "datasets", "metrics", "screening", "similarity", "tasks"}
 _NAMES = {
-    "comparison": ("compare", "stability_selection"),
+    "comparison": ("compare", "frontier", "stability_selection"),
     "dpp": ("IndependentSets", "LowRankDPP"),
     "estimators": ("DiverseClassifier", "DiverseCounts", "DiverseRegressor", "DiverseSurvival"),
     "inference": (

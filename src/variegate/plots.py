@@ -65,6 +65,42 @@ def tradeoff(
     return ax
 
 
+def frontier(points: Any, y_label: str, recommended: Any, *, ours: str, ax: Any = None) -> Any:
+    """Accuracy against log det of points (a data frame): a line for each size, in the order of the diversities.
+
+    The method `ours` is the lines, others are marks; the recommended row has a ring around it.
+
+    >>> import pandas as pd
+    >>> points = pd.DataFrame({"method": "us", "diversity": [0.0, 1.0], "size": 2, "accuracy": [0.8, 0.7]})
+    >>> points = points.assign(error=0.1, **{"log det": [-2.0, -1.0]})
+    >>> frontier(points, "AUC", points.iloc[0], ours="us").get_ylabel()
+    'AUC'
+    """
+    ax = _axes(ax, (6.4, 4.2))
+    sizes = sorted(points["size"].unique())
+    colours = {size: (OURS, *DISTINCT)[i % (1 + len(DISTINCT))] for i, size in enumerate(sizes)}
+    mine = points[(points["method"] == ours) & np.isfinite(points["log det"])]["log det"]
+    finite = points[points["log det"] > mine.min() - 0.25 * max(mine.max() - mine.min(), 1.0)]
+    for size, rows in finite[finite["method"] == ours].groupby("size"):
+        rows = rows.sort_values("diversity")
+        ax.errorbar(
+            rows["log det"], rows["accuracy"], yerr=rows["error"], fmt="o-", color=colours[size], ms=5, lw=1.2,
+            elinewidth=0.6, label=f"{size} features",
+        )  # fmt: skip
+    for i, (name, rows) in enumerate(finite[finite["method"] != ours].groupby("method", sort=False)):
+        ax.scatter(
+            rows["log det"], rows["accuracy"], marker=MARKERS[1 + i % (len(MARKERS) - 1)], s=36, facecolors="white",
+            edgecolors=[colours[size] for size in rows["size"]], label=name,
+        )  # fmt: skip
+    ax.plot(recommended["log det"], recommended["accuracy"], "o", ms=13, mfc="none", mec="black", label="recommended")
+    lost = len(points) - len(finite)
+    further = f" ({lost} others are further left)" if lost else ""
+    ax.set(xlabel=f"log det: more is more diverse{further}", ylabel=y_label)
+    ax.legend(frameon=False, bbox_to_anchor=(1.0, 1.0), loc="upper left")
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
 def frequencies(
     frequency: Array, probability: Array, names: Array, *, threshold: float | None = None, ax: Any = None
 ) -> Any:

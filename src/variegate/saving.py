@@ -20,11 +20,12 @@ from scipy import sparse
 from . import __version__
 from .candidates import Candidates
 from .design import Design
-from .dpp import IndependentSets, LowRankDPP, SetDistribution
+from .dpp import IndependentSets, LowRankDPP, PoweredDPP, Sums
 from .estimators import ESTIMATORS
 from .estimators.parameters import check_parameters
 from .inference import ChainSettings, Fit, Hyperparameters, Sample, Target
 from .likelihoods.checks import sample_weights, table
+from .priors import Prior
 from .selection import Training, selection_of
 from .similarity import SimilarityFeatures
 from .similarity.factorise import item_names
@@ -140,6 +141,7 @@ def _fitted(model: Any) -> dict[str, Any]:
         "nuisance": found.target.nuisance,
         "prior": "dpp" if found.target.prior_has_volume else "bernoulli",
         "prior_theta": found.target.prior.theta,
+        **_powered(found.target.prior),
         "family": found.target.family,
         "phi": found.target.phi,
         "size": found.target.size,
@@ -150,6 +152,13 @@ def _fitted(model: Any) -> dict[str, Any]:
         "map": selection.chosen,
         **(_variational(found) if isinstance(found, Fit) else _chain(found)),
     }
+
+
+def _powered(prior: Prior) -> dict[str, Any]:
+    """What a prior with the volume to a power is made of; its normaliser, an estimate, is kept."""
+    if not isinstance(prior, PoweredDPP):
+        return {"diversity": prior.diversity, "log_sums": None, "rank": None}
+    return {"diversity": prior.diversity, "log_sums": prior.size_law.log_sums, "rank": int(prior.rank)}
 
 
 def _variational(found: Fit) -> dict[str, Any]:
@@ -184,6 +193,8 @@ def _restored(header: Mapping[str, Any], pack: "_Unpack") -> Any:
     f = {name: pack.get(value) for name, value in header["fitted"].items()}
     f.setdefault("nuisance", np.nan)  # formats 1 and 2
     f.setdefault("nuisances", np.full(len(f["set_sizes"]), np.nan))
+    f.setdefault("diversity", float(f["prior"] == "dpp"))
+    f.setdefault("log_sums", None)
     _check_consistent(f)
     model = KINDS[header["kind"]](**params)
     check_parameters(model)
@@ -200,8 +211,7 @@ def _restored(header: Mapping[str, Any], pack: "_Unpack") -> Any:
     likelihood = model.likelihood(candidates, training).with_slab_precision(f["slab_precision"])
     if np.isfinite(f["nuisance"]):
         likelihood = likelihood.with_nuisance(f["nuisance"])
-    prior = _distribution(f["prior"], f["phi"], f["prior_theta"])
-    target = Target(likelihood, prior, family=f["family"], phi=f["phi"], size=f["size"])
+    target = Target(likelihood, _prior(f), family=f["family"], phi=f["phi"], size=f["size"])
     sets = np.split(f["sets"], np.cumsum(f["set_sizes"])[:-1])
     return model.publish(model.selection(candidates, training, _found(f, target, sets), f["map"]))
 
@@ -240,6 +250,8 @@ def _check_consistent(f: Mapping[str, Any]) -> None:
         "converged": isinstance(f["converged"], bool) and isinstance(f["interrupted"], bool),
         "nuisance": isinstance(f["nuisance"], float) and not f["nuisance"] <= 0,
         "prior": f["prior"] in ("dpp", "bernoulli"),
+        "diversity": isinstance(f["diversity"], float) and 0 <= f["diversity"] < np.inf,
+        "log_sums": f["log_sums"] is None or _are_sums(f["log_sums"], f["rank"], U),
         "classes": classes is None or len(classes) == len(np.unique(classes)) > 1,
         "y": classes is None or np.array_equal(np.unique(f["y"]), np.arange(len(classes))),
     }
@@ -277,6 +289,14 @@ def _chain_is_consistent(f: Mapping[str, Any], U: int) -> dict[str, bool]:
     }
 
 
+def _are_sums(log_sums: Any, rank: Any, n: int) -> bool:
+    """Whether these are the logs of sums over sets of each size."""
+    shaped = isinstance(log_sums, np.ndarray) and log_sums.dtype == np.float64 and log_sums.ndim == 1
+    return (
+        shaped and isinstance(rank, int) and 1 < len(log_sums) <= rank + 1 <= n + 1 and bool((log_sums < np.inf).all())
+    )
+
+
 def _are_positions(sets: list[NDArray[Any]], n: int) -> bool:
     """Whether each is a sorted set of positions below n."""
     return all(
@@ -285,8 +305,12 @@ def _are_positions(sets: list[NDArray[Any]], n: int) -> bool:
     )
 
 
-def _distribution(kind: str, phi: Any, theta: NDArray[np.float64]) -> SetDistribution:
-    return LowRankDPP(phi, theta) if kind == "dpp" else IndependentSets(theta)
+def _prior(f: Mapping[str, Any]) -> Prior:
+    if f["prior"] == "bernoulli":
+        return IndependentSets(f["prior_theta"])
+    if f["log_sums"] is None:
+        return LowRankDPP(f["phi"], f["prior_theta"])
+    return PoweredDPP(f["phi"], f["prior_theta"], f["diversity"], Sums(f["log_sums"], f["rank"]))
 
 
 # --- values in JSON, arrays beside it ------------------------------------------------------------------------------

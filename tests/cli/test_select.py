@@ -36,6 +36,16 @@ def test_a_folder_with_the_answer(run, folder):
     assert "found/report.html" in ran.last_line
 
 
+def test_what_diversity_costs(run, folder):
+    ran = run(*SELECT, "--out", "found", "--frontier", "--diversity", 2, "--json")
+    assert ran.code == 0, ran.err
+    table, told = pd.read_csv("found/frontier.csv"), json.loads(ran.out)["frontier"]
+    assert set(table["method"]) == {"variegate", "omp", "lasso", "univariate"}
+    assert len(table) == len(told["points"]) == (8 + 3) * table["size"].nunique()
+    assert told["sentence"] in ran.err
+    assert vg.load("found/model.vg").diversity == 2
+
+
 def test_the_record_tells_all(run, folder):
     run(*SELECT, "--out", "found", "--seed", 7, "--size", 2)
     about = json.loads((folder / "found/run.json").read_text())

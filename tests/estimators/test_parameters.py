@@ -213,6 +213,28 @@ def test_prior_log_odds():
     np.testing.assert_array_equal(tilted, listed)
 
 
+@pytest.mark.parametrize(("make", "y"), [(regress, Y), (classify, LABELS)])
+def test_diversity_zero_is_bernoulli(make, y):
+    found = make(diversity=0, max_iter=3).fit(FRAME, y)
+    np.testing.assert_array_equal(
+        found.inclusion_probabilities_, make(prior="bernoulli", max_iter=3).fit(FRAME, y).inclusion_probabilities_
+    )
+    assert found.posterior_.target.diversity == 0
+
+
+def test_more_diversity_makes_sets_more_diverse():
+    copies = np.repeat(np.random.default_rng(0).normal(size=(80, 4)), 3, axis=1)
+    copies += 0.5 * np.random.default_rng(1).normal(size=copies.shape)
+    y = copies[:, :4].sum(axis=1) + copies[:, 6] + np.random.default_rng(2).normal(size=80)
+    phi = vg.similarity.from_columns(copies)
+    spread = [
+        np.mean([vg.metrics.log_det(phi, S) for S in regress(diversity=d, fixed_size=True, n_features_to_select=4)
+                 .fit(copies, y).posterior_.sets])
+        for d in (0, 1, 8)
+    ]  # fmt: skip
+    assert spread[0] < spread[1] < spread[2]
+
+
 WIDE = np.random.default_rng(5).normal(size=(120, 30))
 STRONG = WIDE[:, 3] - WIDE[:, 8] + 0.3 * WIDE[:, 20] + 0.3 * np.random.default_rng(6).normal(size=120)
 
@@ -367,6 +389,10 @@ def test_a_terminal_line_never_wraps(monkeypatch):
         ({"n_features_to_select": 1.5}, "a share above 0 and at most 1, got 1.5"),
         ({"n_features_to_select": "all"}, "must be a whole number"),
         ({"n_features_to_select": True}, "must be a whole number"),
+        ({"diversity": -1.0}, "diversity must be a number from 0 to 1000, got -1.0"),
+        ({"diversity": np.nan}, "diversity must be a number from 0 to 1000"),
+        ({"diversity": "more"}, "diversity must be a number from 0 to 1000"),
+        ({"diversity": 2.0, "prior": "bernoulli"}, 'prior="bernoulli" is a diversity of 0, got diversity=2.0'),
         ({"screen": 0}, "screen must be a number of columns to begin with"),
         ({"always_include": ["height"]}, "no feature called 'height' among the 10 columns"),
         ({"always_include": [10]}, "positions from 0 to 9"),

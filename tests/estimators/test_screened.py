@@ -53,6 +53,7 @@ OPTIONS = {
     "fixed size": {"n_features_to_select": 2, "fixed_size": True},
     "size": {"n_features_to_select": 3},
     "slab": {"slab_precision": 5.0},
+    "diversity": {"diversity": 3.0},
     "similarity of all columns": {"similarity": vg.similarity.from_columns(X)},
     "similarity of any length": {
         "similarity": np.asarray(vg.similarity.from_columns(X)) * np.linspace(1, 2, M)[:, None]

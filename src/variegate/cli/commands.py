@@ -46,9 +46,14 @@ Examples:
 @click.option("--screen", type=POSITIVE, metavar="N", help="Begin with the N columns most related to the outcome.")
 @click.option("--size", type=POSITIVE, metavar="K", help="Select the best set of K features. Default: of any size.")
 @click.option("--expected-size", type=Number(min=0, min_open=True), help="Prior mean size. Default: averaged over.")
+@click.option(
+    "--diversity", type=Number(0, 1000), default=1.0, show_default=True,
+    help="How unlike the features of a set should be: 0 does not care, 4 wants much.",
+)  # fmt: skip
 @click.option("--always-include", type=NAMES, metavar="A,B", help="Columns in every set (age, batch), not counted.")
 @click.option("--compare", type=NAMES, metavar="M,M", help="Methods to compare accuracy with, such as lasso,omp.")
 @click.option("--repeats", type=POSITIVE, default=5, show_default=True, help="Splits of that comparison.")
+@click.option("--frontier", is_flag=True, help="Find out what diversity costs: accuracy for several --diversity.")
 @click.option("--alternatives", type=POSITIVE, default=5, show_default=True, help="How many alternative sets to list.")
 @click.option("--max-iter", type=Whole(min=1), help="Laps of the chains, at most; about 1,000 steps each.")
 @click.option("--tol", type=Number(min=0, min_open=True), help="Largest error of a probability. Default: 0.03.")
@@ -64,8 +69,9 @@ def select(**options: Any) -> None:
     TABLE is CSV, TSV, Parquet, .npz or .h5ad; or, read in blocks and never whole, PLINK's .bed, .zarr or .npy, with
     the outcome in a second table: --outcome traits.tsv:height.
 
-    Writes selection.csv, groups.csv, alternatives.csv, model.vg, report.html and run.json into a folder. The file
-    model.vg holds the training rows: share it as you would share the data.
+    Writes selection.csv, groups.csv, alternatives.csv, model.vg, report.html and run.json into a folder, and
+    comparison.csv and frontier.csv if asked. The file model.vg holds the training rows: share it as you would share
+    the data.
     """
     split_outcome(options)
     check_select(options)

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from ..baselines import METHODS
 from ..baselines.variational import Diverse
-from ..comparison import Comparison, compare
+from ..comparison import Comparison, Frontier, compare, frontier
 from ..diagnostics import Diagnostics
 from ..estimators import ESTIMATORS
 from ..saving import save
@@ -28,7 +28,11 @@ from .show import csv_text, show_selection
 from .signals import check_interrupt
 
 QUICK = Diverse(max_iter=4)  # laps: fine probabilities are for the answer, a set of each split needs less
-FILES = ("selection.csv", "groups.csv", "alternatives.csv", "comparison.csv", "model.vg", "report.html", "run.json")
+FILES = (
+    "selection.csv", "groups.csv", "alternatives.csv", "comparison.csv", "frontier.csv", "model.vg", "report.html",
+    "run.json",
+)  # fmt: skip
+SIZES = (2, 4, 6, 8, 10, 15, 20, 30)  # of the frontier, up to the larger of ten and twice the selected set
 
 
 @dataclass
@@ -38,6 +42,7 @@ class Answer:
     model: Any
     found: Findings
     comparison: Comparison | None
+    frontier: Frontier | None
     about: dict[str, Any]
 
 
@@ -101,11 +106,18 @@ def find_answer(options: Mapping[str, Any], clock: Clock, table: str | None = No
             about["data"]["notes"].append(told)
             with clock.step("compare", told):
                 comparison = compared(options, data, similarity, model)
+        traded = None
+        if options["frontier"]:
+            with clock.step("frontier", "finding out what diversity costs, by five folds"):
+                traded = tried(options, data, similarity, model)
+            if traded is not None:
+                about["data"]["notes"].append(traded.sentence())
+                say(traded.sentence(), quiet)
         with clock.step("tables"):
             found = findings(model, options["alternatives"])
             about["diagnostics"] = diagnosed(found.diagnostics, quiet)
     about |= {"seconds": clock.seconds, "steps": clock.steps, "warnings": heard}
-    return Answer(model, found, comparison, about)
+    return Answer(model, found, comparison, traded, about)
 
 
 def warn_of_inputs(about: Mapping[str, Any], quiet: bool, heard: list[dict[str, str]]) -> None:
@@ -121,6 +133,7 @@ def fitted(options: Mapping[str, Any], data: Input, similarity: Any) -> Any:
     model = ESTIMATORS[data.task](
         similarity=similarity,
         expected_size=options["expected_size"],
+        diversity=options["diversity"],
         n_features_to_select=options["size"],
         always_include=list(options["always_include"] or ()) or None,
         groups=groups,
@@ -169,6 +182,27 @@ def _compared(options: Mapping[str, Any], data: Input, similarity: Any, model: A
     )
 
 
+def tried(options: Mapping[str, Any], data: Input, similarity: Any, model: Any) -> Frontier | None:
+    """What diversity costs, for sizes around that of the selected set; None where folds cannot be made."""
+    chosen = len(model.selection_.chosen)
+    most = min(max(10, 2 * chosen), model.selection_.candidates.n_units)
+    try:
+        return frontier(
+            data.X,
+            data.y,
+            sizes=sorted({size for size in SIZES if size <= most} | ({chosen} if 0 < chosen <= most else set())),
+            similarity=similarity,
+            task=data.task,
+            screen=options["screen"],
+            random_state=options["seed"],
+            n_jobs=options["jobs"],
+            progress=is_watched(options["quiet"]),
+        )
+    except ValueError as error:
+        warnings.warn(f"There is no frontier: {error}", stacklevel=2)
+        return None
+
+
 def write_answer(folder: Path, answer: Answer, clock: Clock) -> None:
     """All files of a run, into a folder that is not yet in its place."""
     from ..report import write_report  # templates and charts: only here
@@ -181,6 +215,9 @@ def write_answer(folder: Path, answer: Answer, clock: Clock) -> None:
     table = None if answer.comparison is None else answer.comparison.table
     if table is not None:
         tables["comparison"] = table
+    if answer.frontier is not None:
+        points = answer.frontier.points
+        tables["frontier"] = points.drop(columns="positions").assign(names=points["names"].map("; ".join))
     for name, content in tables.items():
         (folder / f"{name}.csv").write_text(csv_text(content), encoding="utf-8")
     save(answer.model, folder / "model.vg")

@@ -33,6 +33,7 @@ def selection_summary(answer: Any, chosen: pd.DataFrame, out: Path) -> dict[str,
         "groups": answer.found.groups.to_dict("records"),
         "alternatives": answer.found.alternatives.to_dict("records"),
         "comparison": None if answer.comparison is None else comparison_summary(answer.comparison),
+        "frontier": None if answer.frontier is None else frontier_summary(answer.frontier),
         "diagnostics": answer.about["diagnostics"],
         "out": str(out),
         "report": str(out / "report.html"),
@@ -65,6 +66,15 @@ def comparison_summary(comparison: Any) -> list[dict[str, Any]]:
     """Mean and deviation for each method and metric."""
     records: list[dict[str, Any]] = comparison.statistics().to_dict("records")
     return records
+
+
+def frontier_summary(frontier: Any) -> dict[str, Any]:
+    """All points and the recommended one."""
+    return {
+        "points": frontier.points.to_dict("records"),
+        "recommended": frontier.recommended().to_dict(),
+        "sentence": frontier.sentence(),
+    }
 
 
 def show_table(table: pd.DataFrame, title: str) -> None:

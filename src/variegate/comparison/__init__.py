@@ -1,8 +1,9 @@
 """Methods compared on the same splits, and selections on the same bootstraps, on one machine or on a cluster."""
 
 from .compare import compare
+from .frontier import Frontier, frontier
 from .result import Comparison
 from .stability import StabilitySelection, stability_selection
 from .store import StoreError
 
-__all__ = ["Comparison", "StabilitySelection", "StoreError", "compare", "stability_selection"]
+__all__ = ["Comparison", "Frontier", "StabilitySelection", "StoreError", "compare", "frontier", "stability_selection"]

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
+from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 
 from .. import __version__, metrics
 from ..baselines.problem import Problem
@@ -46,6 +47,7 @@ class Study:
     screen: Any
     test_size: float
     seed: int
+    folds: int | None = None  # the test parts are folds, not random rows; then there are so many repeats
 
     @property
     def task(self) -> Task:
@@ -70,14 +72,26 @@ class Study:
 
     def split(self, repeat: int) -> tuple[IntArray, IntArray]:
         """Rows of the training and of the test part; classes in the same shares in both."""
-        seed, strata = int(self.sequence(repeat).generate_state(1)[0]), self.task.strata(self.data.y)
+        strata = self.task.strata(self.data.y)
+        if self.folds is not None:
+            return self._fold(repeat, strata)
+        seed = int(self.sequence(repeat).generate_state(1)[0])
         splitter = ShuffleSplit if strata is None else StratifiedShuffleSplit
         ((train, test),) = splitter(1, test_size=self.test_size, random_state=seed).split(self.data.X, strata)
         return np.sort(train), np.sort(test)
 
+    def _fold(self, number: int, strata: NDArray[Any] | None) -> tuple[IntArray, IntArray]:
+        splitter = KFold if strata is None else StratifiedKFold
+        seed = int(np.random.SeedSequence(self.seed).generate_state(1)[0])
+        folds = splitter(self.folds, shuffle=True, random_state=seed).split(self.data.X, strata)
+        return next(islice(folds, number, None))  # type: ignore[no-any-return]
+
     def part(self, repeat: int) -> Part:
         """Split, screen, and find the similarity: the last two see the training rows only."""
-        train, test = self.split(repeat)
+        return self.prepared(*self.split(repeat))
+
+    def prepared(self, train: IntArray, test: IntArray) -> Part:
+        """Screening and similarity of some training rows."""
         X, y = self.data.X[train], self.data.y[train]
         kept = self._screened(X, y)
         chosen = X if len(kept) == X.shape[1] else np.ascontiguousarray(X[:, kept])

@@ -5,6 +5,8 @@ from .fixed_size import FixedSize, of_size
 from .independent import IndependentSets
 from .low_rank import LowRankDPP
 from .matching import with_inclusion_prob
+from .powered import PoweredDPP
+from .sizes import SizeLaw, Sums, Trials
 
 # checked by mypy: these classes satisfy the Protocols
 _MEMBERS: tuple[type[SetDistribution], ...] = (IndependentSets, LowRankDPP)
@@ -14,8 +16,12 @@ __all__ = [
     "FixedSize",
     "IndependentSets",
     "LowRankDPP",
+    "PoweredDPP",
     "SetDistribution",
     "SetLaw",
+    "SizeLaw",
+    "Sums",
+    "Trials",
     "of_size",
     "with_inclusion_prob",
 ]

@@ -21,6 +21,7 @@ from ..sets import (
 )
 from ..types import FloatArray, IntArray
 from . import poisson_binomial
+from .sizes import Trials
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,6 +82,20 @@ class IndependentSets:
     def log_eigenvalues(self) -> FloatArray:
         """Logs of the eigenvalues of the diagonal kernel: θ."""
         return self.theta
+
+    @property
+    def size_law(self) -> Trials:
+        """The distribution of |S|."""
+        return Trials(self.theta)
+
+    @property
+    def diversity(self) -> float:
+        """The exponent of the volume: zero."""
+        return 0.0
+
+    @property
+    def phi(self) -> None:
+        """Similarity features: none."""
 
     @property
     def rank(self) -> int:

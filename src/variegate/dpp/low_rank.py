@@ -25,6 +25,7 @@ from ..types import AnyFloatArray, FloatArray, IntArray
 from . import maximise, poisson_binomial
 from .decomposition import Decomposition, decompose
 from .sampling import draw_projections
+from .sizes import Trials
 from .span import Rows, Span, log_row_norms, own_floor, uncertainty
 
 # Decompositions of fixed sizes kept for each object; each may hold as much memory as Φ.
@@ -166,6 +167,16 @@ class LowRankDPP:
         """Logs of the non-zero eigenvalues of L. O(Md²)."""
         mu = self._numerics.spectrum.mu
         return np.asarray(logit(mu[mu > 0]))
+
+    @property
+    def size_law(self) -> Trials:
+        """The distribution of |S|."""
+        return Trials(self.log_eigenvalues)
+
+    @property
+    def diversity(self) -> float:
+        """The exponent of the volume: one."""
+        return 1.0
 
     @cached_property
     @underflow_is_zero

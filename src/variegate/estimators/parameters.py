@@ -9,6 +9,8 @@ import numpy as np
 from ..checks import is_number, is_whole
 from ..messages import Argument, Message, Words
 
+LARGEST_DIVERSITY = 1000  # chains agree with enumeration up to here; at 10,000 odds beyond e^300 matter
+
 Estimator = TypeVar("Estimator", bound=type[Any])
 
 PARAMETERS = """Parameters
@@ -23,6 +25,9 @@ PARAMETERS = """Parameters
         makes a set the less probable the more alike its members are; "bernoulli" takes each feature by itself. The
         default prefers diverse sets; prior="bernoulli" is plain spike and slab. With a variational solver, which
         fits q, ("bernoulli", "bernoulli") is mean field.
+    diversity : float
+        How much the prior wants features of a set to be unlike each other: the exponent of the volume that they span.
+        0 is prior="bernoulli", 1 a determinantal point process, more is more diverse. `vg.frontier` shows the price.
     expected_size : float, optional
         How many features you expect in a set before seeing y, on average. None: averaged over.
     n_features_to_select : int or float, optional
@@ -115,6 +120,17 @@ def check_parameters(estimator: Any) -> None:
             raise ValueError(
                 Message(Argument(name), " must be ", Words(f"{none!r} or "), f"a number above zero, got {value!r}.")
             )
+    if not (is_number(estimator.diversity) and 0 <= estimator.diversity <= LARGEST_DIVERSITY):
+        raise ValueError(
+            Message(
+                Argument("diversity"),
+                f" must be a number from 0 to {LARGEST_DIVERSITY}, got {estimator.diversity!r}; 10 is much.",
+            )
+        )
+    if estimator.prior == "bernoulli" and estimator.diversity not in (0, 1):
+        raise ValueError(
+            f'prior="bernoulli" is a diversity of 0, got diversity={estimator.diversity!r}; leave one of them out.'
+        )
     for name in ("fixed_size", "average"):
         if not isinstance(getattr(estimator, name), bool | np.bool_):
             raise ValueError(f"{name} must be True or False, got {getattr(estimator, name)!r}.")

@@ -79,9 +79,10 @@ class Screen:
         """The rows with the candidate columns, these in memory."""
         always = candidates.always
         design = Design.of(self.loaded(candidates.columns), sample_weights(self.weights, len(self.y)))
-        covariates = self.loaded(always) if len(always) else None
-        dense = covariates.toarray() if sparse.issparse(covariates) else covariates
-        return Training(design, dense, self.y, self.weights)
+        covariates: Any = self.loaded(always) if len(always) else None
+        if sparse.issparse(covariates):
+            covariates = covariates.toarray()
+        return Training(design, covariates, self.y, self.weights)
 
     def loaded(self, columns: IntArray) -> Any:
         """Some columns (N, k), missing entries at the mean."""

@@ -16,7 +16,6 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, chec
 from ..candidates import Candidates, by_column, choose_candidates, group_of_columns, log_odds_of_columns
 from ..checks import is_number
 from ..design import Design
-from ..dpp import SetDistribution
 from ..groups import Group
 from ..inference import ChainSettings, ConvergenceWarning, Fit, Sample, Settings, Target, fit, sample
 from ..inference.certificate import Certificate
@@ -31,7 +30,7 @@ from ..messages import Argument, Message, Words
 from ..naming import column_labels, find_positions
 from ..posterior import Posterior
 from ..predictions import PredictiveMixture, average_predictions
-from ..priors import bernoulli_prior, dpp_prior
+from ..priors import Prior, bernoulli_prior, dpp_prior
 from ..selection import Selection, Training
 from ..similarity import SimilarityWarning
 from ..tasks import Task
@@ -64,6 +63,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         *,
         similarity: Any = "columns",
         prior: str = "dpp",
+        diversity: float = 1.0,
         posterior: str = "dpp",
         expected_size: float | None = None,
         n_features_to_select: float | None = None,
@@ -84,6 +84,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         self.similarity = similarity
         self.prior = prior
+        self.diversity = diversity
         self.posterior = posterior
         self.expected_size = expected_size
         self.n_features_to_select = n_features_to_select
@@ -308,7 +309,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         size = number_to_select(self.n_features_to_select, U, most)
         tilt = self._tilt(candidates.n_columns)
         tilt = None if tilt is None else candidates.gather(tilt)
-        prior = self._prior(candidates, phi, most if self.prior == "dpp" else U, tilt)
+        prior = self._prior(candidates, phi, most if self._power else U, tilt)
         target = Target(
             self.likelihood(candidates, training),
             prior,
@@ -337,16 +338,21 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def _tilt_outside(self, n_columns: int) -> FloatArray | None:
         """What the prior has for each column alone (M,), beside its constant; None if it has nothing."""
         tilt = self._tilt(n_columns)
-        norms = log_norms(self.similarity, self._names, n_columns) if self.prior == "dpp" else None
-        return norms if tilt is None else tilt if norms is None else tilt + norms
+        norms = log_norms(self.similarity, self._names, n_columns) if self._power else None
+        if norms is None:
+            return tilt
+        return self._power * norms if tilt is None else tilt + self._power * norms
 
-    def _prior(
-        self, candidates: Candidates, phi: NDArray[Any] | None, most: int, tilt: FloatArray | None
-    ) -> SetDistribution:
+    def _prior(self, candidates: Candidates, phi: NDArray[Any] | None, most: int, tilt: FloatArray | None) -> Prior:
         size = prior_size(self.expected_size, most, FIRST_SIZE)
-        if phi is not None and self.prior == "dpp":
-            return dpp_prior(phi, expected_size=size, log_odds=tilt)
+        if phi is not None and self._power:
+            return dpp_prior(phi, expected_size=size, log_odds=tilt, diversity=self._power)
         return bernoulli_prior(candidates.n_units, expected_size=size, log_odds=tilt)
+
+    @property
+    def _power(self) -> float:
+        """The exponent of the volume in the prior."""
+        return float(self.diversity) if self.prior == "dpp" else 0.0
 
     def _settings(self) -> ChainSettings | Settings:
         average_size, average_slab = self.expected_size is None, self.slab_precision == "auto"

@@ -1,5 +1,7 @@
 """The best set under the target: additions, removals and exchanges ranked by flip gains."""
 
+from collections.abc import Iterable, Iterator
+
 import numpy as np
 
 from ..types import IntArray
@@ -89,6 +91,27 @@ def grow(
             break
         S = np.sort(np.append(S, m))
     return S
+
+
+def diverse_sets(
+    target: Target, diversities: Iterable[float], sizes: Iterable[int]
+) -> Iterator[tuple[float, int, IntArray]]:
+    """The best set of each size under each exponent of the prior's volume: (β, size, S), β and sizes from small on.
+
+    Each search starts from its neighbours: the set of the size before, grown, and the set of this size under the β
+    before. Sizes that no set can have are left out.
+    """
+    before: dict[int, IntArray] = {}
+    for beta in sorted(diversities):
+        here, grown = target.with_diversity(beta), NOTHING
+        for size in sorted(sizes):
+            starts = [resize(here, grown, size), *([before[size]] if size in before else [])]
+            possible = [S for S in starts if len(S) == size and here.log_joint(S) > -np.inf]
+            ends = [polish(here, S, keep_size=True) for S in possible]
+            if not ends:
+                break
+            grown = before[size] = max(ends, key=here.log_joint)
+            yield beta, size, grown
 
 
 def resize(target: Target, S: IntArray, size: int, settled: IntArray = NOTHING) -> IntArray:

@@ -8,10 +8,11 @@ from typing import Any, Literal, NamedTuple, Self, cast
 import numpy as np
 import numpy.typing as npt
 
-from ..dpp import IndependentSets, LowRankDPP, SetDistribution, of_size
+from ..dpp import IndependentSets, LowRankDPP, PoweredDPP, SetDistribution, Sums, of_size
 from ..dpp.volume import Volume, VolumeGains
 from ..likelihoods import ExchangeLikelihood, FlipLikelihood, GainsLikelihood, Likelihood, QuadraticLikelihood
 from ..likelihoods.protocol import gains_are_exact, roughly
+from ..priors import Prior, volume_prior
 from ..sets import as_index_set, as_size
 from ..types import FloatArray, IntArray
 
@@ -23,6 +24,7 @@ NUGGET = 1e-6
 FEW_FEATURES = 16  # 2^16 sets
 LARGEST_WITH_NUGGET = 2048
 CACHE_BYTES = 1 << 22
+NO_NORMALIZER = Sums(np.zeros(1), 0)
 EVIDENCES = 1 << 13  # number of evidences cached besides the evaluations
 
 
@@ -83,7 +85,7 @@ class Target:
     """
 
     likelihood: Likelihood
-    prior: SetDistribution
+    prior: Prior
     family: Family = "dpp"
     phi: npt.NDArray[np.floating] | None = None
     size: int | None = None
@@ -95,7 +97,7 @@ class Target:
     _evidence: dict[bytes, float] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        phi = self.prior.phi if isinstance(self.prior, LowRankDPP) else self.phi
+        phi = self.phi if self.prior.phi is None else self.prior.phi
         if self.family == "dpp" and phi is None:
             raise ValueError(
                 "phi must be given for a DPP posterior, unless the prior is a DPP, got None; pass similarity features."
@@ -154,7 +156,12 @@ class Target:
     @property
     def prior_has_volume(self) -> bool:
         """Whether ν is part of the prior."""
-        return isinstance(self.prior, LowRankDPP)
+        return self.prior.diversity > 0
+
+    @property
+    def diversity(self) -> float:
+        """The exponent β of ν in the prior."""
+        return self.prior.diversity
 
     @property
     def slab_precision(self) -> float | None:
@@ -219,37 +226,46 @@ class Target:
 
     @cached_property
     def prior_log_normalizer(self) -> float:
-        """log Σ_S e^{a(S)} ν(S) of the prior."""
+        """log Σ_S e^{a(S)} ν(S)^β of the prior. For β other than 0 and 1 it is estimated, without the nugget."""
         if not isinstance(self.prior, LowRankDPP) or self.volume.nugget == 0.0:
-            return self.log_normalizer(self.prior)
+            prior = self.prior
+            return prior.log_normalizer if self.size is None else prior.log_normalizer_fixed_size(self.size)
         # log det(I + D(ΦΦᵀ + εN)D) = log det(I + εD²N) + log det(I + D'ΦΦᵀD'), D'² = D²/(1 + εD²N)
         shrink = np.logaddexp(0.0, self.prior.theta + 2 * self.volume.log_norms + np.log(self.volume.nugget))
         shrunk = LowRankDPP(self.prior.phi, self.prior.theta - shrink)
         if self.size is None:
             return float(shrink.sum()) + shrunk.log_normalizer
-        return self.log_normalizer(self._prior_with_nugget)
+        return self._prior_with_nugget(self.prior).log_normalizer_fixed_size(self.size)
 
-    @property
-    def _prior_with_nugget(self) -> SetDistribution:
+    def _prior_with_nugget(self, prior: LowRankDPP) -> LowRankDPP:
         """The prior with its nugget as one more column of Φ per feature, an array (M, M), up to LARGEST_WITH_NUGGET.
 
         With more features, sets are small compared with the rank, and the nugget changes the sum by less than ε.
         """
-        if not isinstance(self.prior, LowRankDPP) or self.n_features > LARGEST_WITH_NUGGET:
-            return self.prior
+        if self.n_features > LARGEST_WITH_NUGGET:
+            return prior
         own = np.diag(np.exp(self.volume.log_norms) * np.sqrt(self.volume.nugget))
-        return LowRankDPP(np.hstack([self.prior.phi, own]), self.prior.theta)
+        return LowRankDPP(np.hstack([prior.phi, own]), prior.theta)
 
     def log_ratios(self, q: SetDistribution, sets: Sequence[IntArray]) -> FloatArray:
         """log p(y, S) − log q(S) of each set (n,): the mean over draws from q is the ELBO."""
         h = np.array([self.log_weight(S) - q.theta[S].sum() for S in sets])
         return np.asarray(h + self.log_normalizer(q) - self.prior_log_normalizer)
 
-    def with_prior(self, prior: SetDistribution) -> Self:
+    def with_prior(self, prior: Prior) -> Self:
         """The same data under another prior; the cache is kept unless phi changes."""
-        if isinstance(prior, LowRankDPP) and not (self.phi is not None and np.may_share_memory(prior.phi, self.phi)):
+        if prior.phi is not None and not (self.phi is not None and np.may_share_memory(prior.phi, self.phi)):
             return replace(self, prior=prior, phi=None, _volume=None, _cache={})
         return replace(self, prior=prior)
+
+    def with_diversity(self, diversity: float) -> Self:
+        """The same with another exponent of ν in the prior; its normaliser is right for 0 and 1 only.
+
+        Sets of one size can be compared under it, which needs no normaliser.
+        """
+        if diversity in (0.0, 1.0):
+            return self.with_prior(volume_prior(self.phi, self.prior.theta, diversity))
+        return self.with_prior(PoweredDPP(self.volume.phi, self.prior.theta, diversity, NO_NORMALIZER))
 
     def with_slab_precision(self, c: float) -> Self:
         """The same with another slab precision and an empty cache."""
@@ -274,13 +290,17 @@ class Target:
         """log p(y|S) + log p(S)."""
         S = as_index_set(S, self.n_features)
         value = self._known_evidence(S) + float(self.prior.theta[S].sum()) - self.prior_log_normalizer
-        return value + self.volume.log_volume(S) if self.prior_has_volume else value
+        return value + self.diversity * self.volume.log_volume(S) if self.prior_has_volume else value
 
     def log_weight(self, S: IntArray) -> float:
         """log p(y, S), without the prior's normaliser, minus log ν(S) if ν is part of q: linear in γ if q is exact."""
         value = self._known_evidence(S) + float(self.prior.theta[S].sum())
-        tilt = float(self.prior_has_volume) - float(self.family_has_volume)
-        return value + tilt * self.volume.log_volume(S) if tilt else value
+        return value + self.excess_power * self.volume.log_volume(S) if self.excess_power else value
+
+    @property
+    def excess_power(self) -> float:
+        """The exponent of ν in the prior minus that in q."""
+        return self.diversity - float(self.family_has_volume)
 
     def log_evidence(self, S: npt.ArrayLike) -> float:
         """log p(y|S), from the cache if it is there."""
@@ -299,7 +319,7 @@ class Target:
     def log_odds(self, batch: Batch) -> FloatArray:
         """Log-odds of every feature under the target given the rest of each set (n, M)."""
         found = batch.gains + self.prior.theta
-        return found + batch.volume_gains if self.prior_has_volume else found
+        return found + self.diversity * batch.volume_gains if self.prior_has_volume else found
 
     def evaluate(self, sets: Sequence[IntArray]) -> Batch:
         """Evidence and flip gains of many sets; each distinct set is computed once."""
@@ -326,7 +346,7 @@ class Target:
             + cast(ExchangeLikelihood, self.likelihood).exchange_gains(S)
             + (theta - theta[S][:, None])
         )
-        return found + self.volume.exchange_gains(S) if self.prior_has_volume else found
+        return found + self.diversity * self.volume.exchange_gains(S) if self.prior_has_volume else found
 
     def _independent(self, S: IntArray) -> bool:
         return not self.prior_has_volume or self.volume.log_volume(S) > -np.inf

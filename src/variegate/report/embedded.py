@@ -55,6 +55,7 @@ def embedded_form(form: Form, chosen: IntArray, starts: list[IntArray]) -> dict[
         "noise": form.noise.tolist(),
         "cosines": _cosines(form),
         "nugget": form.nugget,
+        "power": form.power,
         "tilt": as_text(form.tilt),
         "size": form.size,
         "log_kappa": grid.log_kappa.tolist(),

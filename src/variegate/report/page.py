@@ -219,7 +219,7 @@ def _trust(selection: Selection, found: Diagnostics, about: Mapping[str, Any]) -
             ("Expected size, prior", f"{found.prior_expected_size:.1f}"),
             ("Expected size, posterior", f"{found.expected_size:.1f}"),
             ("Slab precision", slab),
-            ("Prior, family of q", f"{'dpp' if target.prior_has_volume else 'bernoulli'}, {target.family}"),
+            ("Diversity (exponent of the volume), family of q", f"{target.diversity:g}, {target.family}"),
         ],
     }
 

@@ -65,6 +65,15 @@ def test_reported_errors_are_honest(task, prior, size, seeds):
     assert 0.8 < np.sqrt(np.square(scores).mean()) < 1.25
 
 
+def test_what_is_in_no_set_is_not_known_to_be_impossible():
+    target = make_target("dpp", task="cox", M=8, expected_size=0.01)
+    found = sample(target, 0, ChainSettings(max_laps=20, tol=1.0, **NOT))
+    never = ~np.isin(np.arange(8), np.concatenate(found.sets))
+    assert never.any()
+    assert (found.inclusion_errors > 0).all()
+    assert (Enumerated(model_of(target)).inclusion <= found.inclusion + 6 * found.inclusion_errors).all()
+
+
 @pytest.mark.slow
 def test_reported_errors_are_honest_with_averaged_hyperparameters():
     target = make_target("dpp", M=8)

@@ -40,10 +40,14 @@ def enumerate_sets(model: Model) -> Chains:
     problem = model.problem(local, Position(local.features, None, (0, 0)))
     joint = log_prior[:, None] + log_evidences(problem, local.state(model.included), inside, grid.log_c)
     sizes, log_normalizer = inside.sum(axis=1), grid.log_normalizer if model.target.size is None else np.zeros(1)
-    largest = joint.max() + (np.outer(sizes, grid.log_kappa) - log_normalizer).max() + grid.log_prior.max()
     pairs, visits = np.zeros_like(joint), np.zeros(grid.log_prior.shape)
-    for i, row in enumerate(grid.log_prior):
-        weights = np.exp(joint + (sizes * grid.log_kappa[i] - log_normalizer[i])[:, None] + row - largest)
+
+    def log_weights(i: int) -> FloatArray:
+        return np.asarray(joint + (sizes * grid.log_kappa[i] - log_normalizer[i])[:, None] + grid.log_prior[i])
+
+    largest = max(float(log_weights(i).max()) for i in range(len(grid.log_kappa)))
+    for i in range(len(grid.log_kappa)):
+        weights = np.exp(log_weights(i) - largest)
         pairs += weights
         visits[i] = weights.sum(axis=0)
     pairs, visits = pairs / pairs.sum(), visits / visits.sum()
@@ -73,7 +77,9 @@ def _sets(model: Model, features: IntArray) -> tuple[npt.NDArray[np.bool_], Floa
     for i, subset in enumerate(subsets):
         inside[i, subset] = True
         S = features[inside[i]]
-        log_prior[i] = target.prior.theta[S].sum() + (target.volume.log_volume(S) if target.prior_has_volume else 0.0)
+        log_prior[i] = target.prior.theta[S].sum()
+        if target.prior_has_volume:
+            log_prior[i] += target.diversity * target.volume.log_volume(S)
     possible = log_prior > -np.inf
     return inside[possible], log_prior[possible]
 

@@ -22,9 +22,13 @@ class Averages(NamedTuple):
 
 
 class Batches:
-    """Sums of weighted probabilities and of weights, in batches of laps whose length grows."""
+    """Sums of weighted probabilities and of weights, in batches of laps whose length grows.
 
-    def __init__(self, n_chains: int, n_features: int) -> None:
+    `counted` means that these are counts of sets: what is in none of n sets, or in all, is known to 1/n at best.
+    """
+
+    def __init__(self, n_chains: int, n_features: int, counted: bool = False) -> None:
+        self.counted = counted
         self.inclusion = np.zeros((n_chains, 2 * MOST, n_features))
         self.weight = np.zeros((n_chains, 2 * MOST, n_features))
         self.used, self.length, self.laps = 0, 1, 0
@@ -54,6 +58,8 @@ class Batches:
         p = np.minimum(inclusion.sum(axis=(0, 1)) / total, 1.0)
         off = inclusion - p * weight
         short = np.max([_variance(parts.reshape(-1, M)) for parts in _levels(off)], axis=0) / total**2
+        if self.counted:
+            short = np.where(weight.sum(axis=(0, 1)) > 0, np.maximum(short, 1.0 / total**2), short)
         if chains == 1:
             return Averages(p, np.sqrt(short), np.ones(M))
         long = _variance(off.sum(axis=1)) / total**2

@@ -40,6 +40,7 @@ class Form:
     noise: FloatArray  # (K, 3) shape, rate, floor
     cosines: FloatArray | None  # (n, n) of Φ, if the prior has ν
     nugget: float
+    power: float  # exponent of ν
     tilt: FloatArray  # (n,)
     grid: Grid
     at: tuple[int, int]  # position on the grid nearest to the means
@@ -105,6 +106,7 @@ class Form:
             noise=self.noise,
             movable=movable,
             nugget=self.nugget,
+            power=self.power,
         )
 
     def _state(self, S: IntArray) -> State:
@@ -151,6 +153,7 @@ def form_of(
         noise=np.array([[f.shape, f.rate, f.floor] for f in forms[0]]),
         cosines=None if units is None else units @ units.T,
         nugget=target.volume.nugget if target.prior_has_volume else 0.0,
+        power=target.diversity,
         tilt=model.tilt[features],
         grid=grid,
         at=at,

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, log_expit, logit
 
-from ...dpp.poisson_binomial import shift_for_size
+from ...dpp import SizeLaw
 from ...likelihoods import QuadraticLikelihood
 from ...types import FloatArray
 from ..target import Target
@@ -25,34 +25,33 @@ EXPLAINED = (1e-4, 1 - 1e-7)
 
 
 class PriorSizes(NamedTuple):
-    """The law of |S| under the prior, by the eigenvalues of its kernel; features that are left out count, too.
+    """The law of |S| under the prior; features that are left out count, too.
 
-    Of those few are in a set, so that their similarity hardly counts: each is an eigenvalue of its own.
+    Of those few are in a set, so that their similarity hardly counts: each comes in on its own.
     """
 
-    log_lambda: FloatArray
+    law: SizeLaw
     others: int
-    log_other: float  # of each feature that is left out
+    log_other: float  # log-odds of each feature that is left out
 
     @classmethod
     def of(cls, target: Target) -> "PriorSizes":
         """Those of a target's prior."""
-        return cls(target.prior.log_eigenvalues, target.others, target.prior_shift if target.others else 0.0)
+        return cls(target.prior.size_law, target.others, target.prior_shift if target.others else 0.0)
 
     def expected(self, t: float) -> float:
         """Expected size with t added to the log-odds."""
-        return float(expit(self.log_lambda + t).sum()) + self.others * float(expit(self.log_other + t))
+        return self.law.expected(t) + self.others * float(expit(self.log_other + t))
 
     def log_normalizer(self, t: float) -> float:
         """Log normaliser with t added to the log-odds."""
-        one = float(np.logaddexp(0.0, self.log_other + t))
-        return float(np.logaddexp(0.0, self.log_lambda + t).sum()) + self.others * one
+        return self.law.log_normalizer(t) + self.others * float(np.logaddexp(0.0, self.log_other + t))
 
     def shift(self, size: float) -> float:
         """The t that makes the expected size so large."""
         if not self.others:
-            return shift_for_size(self.log_lambda, size)
-        middle = float(np.log(size / (self.others + len(self.log_lambda)))) - self.log_other
+            return self.law.shift(size)
+        middle = float(np.log(size / (self.others + self.law.rank))) - self.log_other
         return float(brentq(lambda t: self.expected(t) - size, middle - 50.0, middle + 50.0, xtol=1e-12))
 
 
@@ -80,7 +79,7 @@ def hyperparameter_grid(target: Target, noise_variance: float, *, average_size: 
 
 def _log_normalizer(target: Target, prior: PriorSizes, t: float) -> float:
     """Log normaliser of the prior with t added to its log-odds, including the nugget for mean field."""
-    if target.prior_has_volume and target.volume.nugget > 0 and target.size is None and not target.others:
+    if target.diversity == 1 and target.volume.nugget > 0 and target.size is None and not target.others:
         return target.with_prior(target.prior.shifted(t)).prior_log_normalizer
     return prior.log_normalizer(t)
 
@@ -95,7 +94,7 @@ def _log_others(target: Target, log_kappa: FloatArray, log_c: FloatArray) -> Flo
 
 
 def _log_kappa(prior: PriorSizes) -> np.ndarray:
-    rank = len(prior.log_lambda)
+    rank = prior.law.rank
     most = max(LARGEST_SHARE * rank, 2 * SMALLEST_SIZE)
     n = int(np.ceil(np.log(most / SMALLEST_SIZE) / SIZE_STEP)) + 1
     sizes = np.minimum(SMALLEST_SIZE * np.exp(SIZE_STEP * np.arange(n)), 0.9 * rank)

@@ -77,7 +77,7 @@ def run(
             out = movable_member(p.movable, s, int(n * rng.random()))
             columns = remove(p, s, out, columns)
             fill_log_odds(p, s, c, log_kappa, columns)
-            total = chances(p.movable, s, out)
+            total = chances(p, s, out)
             accumulate_exchange(s, 1.0 / n, total, inclusion)
         m = pick(s.odds if fixed else s.log_odds, rng.random() * total)
         columns = add(p, s, m, columns, c) if s.place[m] < 0 else remove(p, s, m, columns)
@@ -128,15 +128,16 @@ def movable_member(movable: npt.NDArray[np.bool_], s: State, number: int) -> int
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def chances(movable: npt.NDArray[np.bool_], s: State, out: int) -> float:
+def chances(p: Problem, s: State, out: int) -> float:
     """Set `odds` proportional to the probability that each feature outside is added; returns their sum.
 
     The member `out`, which was just removed, can come back even if rounding makes it look dependent on the others.
     """
-    most, total = -np.inf, 0.0
+    movable, most, total = p.movable, -np.inf, 0.0
     for m in range(len(movable)):
         if movable[m] and s.place[m] < 0:
-            s.log_odds[m] += np.log(s.odds[m] if s.odds[m] > 0.0 or m != out else DEPENDENT)
+            dependent = s.odds[m] == 0.0 and m == out
+            s.log_odds[m] += p.power * np.log(DEPENDENT) if dependent else np.log(s.odds[m])
             most = max(most, s.log_odds[m])
     for m in range(len(movable)):
         s.odds[m] = np.exp(s.log_odds[m] - most) if movable[m] and s.place[m] < 0 else 0.0

@@ -132,7 +132,9 @@ class Model:
     def tilt(self) -> FloatArray:
         """Log-odds of the prior (M,) for each feature alone; −inf if its prior probability is zero."""
         theta = self.target.prior.theta
-        return theta + 2 * self.target.volume.log_norms if self.target.prior_has_volume else theta
+        if not self.target.prior_has_volume:
+            return theta
+        return np.asarray(theta + 2 * self.target.diversity * self.target.volume.log_norms)
 
     def own(self) -> Self:
         """A copy for one chain: evidences, which start from those of earlier sets, must not depend on other chains."""
@@ -295,6 +297,7 @@ class Model:
             noise=np.array([[form.shape, form.rate, form.floor] for form in forms]),
             movable=local.movable,
             nugget=self.target.volume.nugget if self.target.prior_has_volume else 0.0,
+            power=self.target.diversity,
         )
 
 

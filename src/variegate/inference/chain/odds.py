@@ -30,7 +30,7 @@ def fill_log_odds(p: Problem, s: State, c: float, log_kappa: float, columns: int
     if len(p.gram) > len(p.noise):
         left = part(p, len(p.noise)).vectors[D]
         for m in range(n):
-            s.odds[m] *= left[m] if left[m] > DEPENDENT else 0.0
+            multiply(s, m, left[m], p.power)
     start = 0
     for i in range(s.size[0]):
         m = s.order[i]
@@ -39,8 +39,19 @@ def fill_log_odds(p: Problem, s: State, c: float, log_kappa: float, columns: int
         s.odds[m] = 1.0
         if len(p.gram) > len(p.noise):
             variance, _ = member(part(p, len(p.noise)), s.size[0], i)
-            s.odds[m] = 1.0 / variance
+            multiply(s, m, max(1.0 / variance, 2 * DEPENDENT), p.power)
         start += wide
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def multiply(s: State, m: int, left: float, power: float) -> None:
+    """Multiply the odds of m by left^power; in logs unless the power is one, since a small number may underflow."""
+    if left <= DEPENDENT:
+        s.odds[m] = 0.0
+    elif power == 1.0:
+        s.odds[m] *= left
+    else:
+        s.log_odds[m] += power * np.log(left)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)

@@ -15,8 +15,8 @@ DEPENDENT = 1e-12  # features with a smaller squared residual of their unit row 
 class Problem(NamedTuple):
     """The posterior over sets of the n features in scope, given everything else.
 
-    log p(S | …) = Σ_k evidence_k(S) + tilt(S) + |S| log κ + log ν(S), where evidence k is a `QuadraticForm` over the C
-    columns of the features.
+    log p(S | …) = Σ_k evidence_k(S) + tilt(S) + |S| log κ + β log ν(S), where evidence k is a `QuadraticForm` over
+    the C columns of the features.
     """
 
     gram: FloatArray  # (K or K + 1, C, C), `known` rows; if the prior has ν, its cosines are the last system
@@ -33,6 +33,7 @@ class Problem(NamedTuple):
     noise: FloatArray  # (K, 3) shape, rate, floor; shape = 0 if the noise is known
     movable: npt.NDArray[np.bool_]  # (n,) other features stay in or out
     nugget: float
+    power: float  # β
 
 
 class Grid(NamedTuple):

@@ -133,7 +133,7 @@ def run_chains(
     same = SAME_SCOPE if changing else stretches
     runners = [Runner(model.own(), p, child, same) for p, child in zip(positions, children, strict=True)]
     scope, pace = _burn_in(runners, n, pace, max(1, stretches // 2))
-    batches, kept = Batches(len(runners), M), _Kept(model)
+    batches, kept = Batches(len(runners), M, counted=not model.augments), _Kept(model)
     interrupted, check = False, FEWEST if positions[0].auxiliary is None else FEWEST_AUGMENTED
     try:
         while batches.laps < limits.max_laps:

@@ -95,7 +95,8 @@ def survey(model: Model, position: Position) -> Survey:
     if model.target.prior_has_volume:
         volume = model.target.volume
         known = np.isfinite(volume.log_norms)  # the others have log-odds of −inf
-        log_odds[known] += volume.flip_gains(position.S).gains[known] - 2 * volume.log_norms[known]
+        gains = volume.flip_gains(position.S).gains[known] - 2 * volume.log_norms[known]
+        log_odds[known] += model.target.diversity * gains
     probability = np.where(widths == 1, expit(log_odds), np.nan)
     return Survey(probability, np.maximum.reduceat(score, first))
 
@@ -120,7 +121,8 @@ def _after_exchange(model: Model, S: IntArray, log_ratio: FloatArray) -> FloatAr
     if model.target.prior_has_volume and len(mine):
         own = 2 * model.target.volume.log_norms
         with np.errstate(invalid="ignore"):  # zero rows, which are never in a set
-            log_ratio = log_ratio + model.target.volume.exchange_gains(S) - (own - own[S][:, None])
+            gains = model.target.volume.exchange_gains(S) - (own - own[S][:, None])
+            log_ratio = log_ratio + model.target.diversity * gains
     for j in mine:
         row = np.where(model.free, np.nan_to_num(log_ratio[j], nan=-np.inf), -np.inf)
         row[S[j]] = 0.0

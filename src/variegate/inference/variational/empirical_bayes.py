@@ -5,7 +5,6 @@ from functools import cache
 
 import numpy as np
 
-from ...dpp import LowRankDPP
 from ...likelihoods import FlipLikelihood
 from ...types import IntArray
 from ..chain.grid import PriorSizes
@@ -19,7 +18,7 @@ def learn_size(target: Target, expected_size: float, least_change: float = tunin
     Changes of less than `least_change`, in logs, are not made.
     """
     prior = target.prior
-    largest = 0.9 * min(prior.phi.shape) if isinstance(prior, LowRankDPP) else 0.9 * prior.n_items
+    largest = 0.9 * (prior.n_items if prior.phi is None else min(prior.phi.shape))
     size = min(max(expected_size, tuning.SMALLEST_SIZE), max(0.5 * target.n_features, tuning.SMALLEST_SIZE), largest)
     sizes = PriorSizes.of(target)  # features that are left out count, too
     if abs(np.log(size / sizes.expected(0.0))) < least_change:

@@ -105,12 +105,11 @@ def at_right_length(directions: FloatArray, found: Statistics) -> FloatArray:
 
 def log_ratio(target: Target, theta: FloatArray, batch: Batch) -> tuple[FloatArray, FloatArray]:
     """Return h (n,) and its change when m is added, δ_m − θ_m (n, M)."""
-    tilt = float(target.prior_has_volume) - float(target.family_has_volume)
     h = batch.log_evidence + batch.members @ (target.prior.theta - theta)
     change = batch.gains + (target.prior.theta - theta)
-    if tilt:
-        h = h + tilt * batch.log_volume
-        change += tilt * batch.volume_gains
+    if target.excess_power:
+        h = h + target.excess_power * batch.log_volume
+        change += target.excess_power * batch.volume_gains
     # a copy of a member has probability zero under a DPP, so its change does not matter
     return h, np.nan_to_num(np.clip(change, -LIMIT, LIMIT, out=change), copy=False, nan=0.0)
 
