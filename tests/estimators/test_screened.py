@@ -197,7 +197,19 @@ def test_rounds_end(monkeypatch):
     Z, y = suppressor()
     monkeypatch.setattr(screened, "JOINS", 1e-12)  # never content
     monkeypatch.setattr(screened, "JOINS_TOO", 0.0)
-    monkeypatch.setattr("variegate.estimators.selector.START", 5)
+    monkeypatch.setattr("variegate.estimators.selector.start", lambda n_rows: 5)
     monkeypatch.setattr("variegate.estimators.selector.ROUNDS", 3)
     model = vg.DiverseRegressor(screen=20, **QUICK).fit(Z, y)
     assert model.selection_.certificate.passes == 4
+
+
+def test_a_large_table_in_memory_is_screened_unless_told_otherwise(monkeypatch):
+    make, y = OUTCOMES["regression"]
+    whole = make(**QUICK).fit(X, y)
+    assert whole.selection_.certificate is None
+    monkeypatch.setattr(screened, "LARGE_BYTES", 0)
+    monkeypatch.setattr("variegate.estimators.selector.start", lambda n_rows: 3)
+    some = make(**QUICK).fit(X, y)
+    assert some.selection_.certificate.joined > 0
+    assert_same_posterior(some, whole)
+    assert make(screen=M, **QUICK).fit(X, y).selection_.certificate is None

@@ -21,7 +21,9 @@ from ..selection import Training
 from ..tasks import Task
 from ..types import FloatArray, IntArray
 
-START = 3000  # columns to begin with in a table that is not in memory
+LARGE_BYTES = 1 << 30  # tables above this size are treated as if they were not in memory
+START, FEWEST = 3000, 256  # columns to begin with in such a table; of very many rows
+START_BYTES = 1 << 29  # so many that in single precision they take this much
 # A column that could have this probability must not be left out: a tenth of the error that probabilities are known to.
 JOINS = 0.003
 # Where some must join, those with a third of it do, too: they might be next, and every round is a pass over the table.
@@ -29,6 +31,20 @@ JOINS_TOO = 0.001
 ROOM = 4  # columns to begin with, at least, for each feature that is asked for or expected
 QUICK = 4  # laps of the chains while columns still join
 ROUNDS = 8  # at most; 2,000 × 10⁶ genotypes with 20 causal ones take three or four
+
+
+def is_large(X: Any) -> bool:
+    """Whether a table in memory is so large that not all of it should be looked at all the time."""
+    return isinstance(X, np.ndarray) and X.nbytes > LARGE_BYTES
+
+
+def start(n_rows: int) -> int:
+    """How many columns to begin with.
+
+    >>> start(2_000), start(1_000_000)
+    (3000, 256)
+    """
+    return int(np.clip(START_BYTES // (4 * n_rows), FEWEST, START))
 
 
 @dataclass(frozen=True, eq=False)

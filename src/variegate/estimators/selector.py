@@ -38,7 +38,7 @@ from ..threads import one_blas_thread
 from ..types import FloatArray, IntArray
 from .parameters import check_parameters
 from .progress import ProgressLine
-from .screened import JOINS, QUICK, ROOM, ROUNDS, START, Screen, filled, in_new_places, joining
+from .screened import JOINS, QUICK, ROOM, ROUNDS, Screen, filled, in_new_places, is_large, joining, start
 from .side_information import RANK, log_norms, similarity_features
 from .sizes import largest_size, number_to_select, prior_size
 
@@ -146,7 +146,8 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, np.empty((N, 1)), ensure_non_negative=True)
         y = self._encoded(y, weights)
-        if large or (self.screen is not None and self.screen < X.shape[1]):
+        screened = self.screen is not None and self.screen < X.shape[1]
+        if large or screened or (self.screen is None and is_large(X)):
             return self._certified(Screen.of(as_large_table(X if large else table(X)), self._task, y, weights))
         X = table(X)
         design = Design.of(X, sample_weights(weights, N))
@@ -181,7 +182,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             found = self._run(target, rng, starts, quick)
             odds, ratio = screen.outside(candidates, target, found, settings, tilt)
             passes += left_out > 0
-            more = joining(odds, max(START, len(candidates.columns)))
+            more = joining(odds, max(start(len(screen.y)), len(candidates.columns)))
             if found.interrupted or (not quick and (passes > ROUNDS or not more.any())):
                 break
             quick = quick and bool(more.any()) and passes < ROUNDS  # a rough idea of the sets finds most of them
@@ -198,7 +199,8 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         """The columns (M,) to begin with."""
         M = len(screen.strengths)
         asked: list[Any] = [n for n in (self.expected_size, self.n_features_to_select) if is_number(n)]
-        n = max(START if self.screen is None else int(self.screen), *(int(ROOM * n) for n in asked), 1)
+        first = start(len(screen.y)) if self.screen is None else int(self.screen)
+        n = max(first, *(int(ROOM * n) for n in asked), 1)
         return screen.first(n, self._always(M), self._groups(M))
 
     def _warn_of_columns_left_out(self, certificate: Certificate) -> None:

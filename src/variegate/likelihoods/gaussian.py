@@ -164,6 +164,11 @@ class Gaussian:
         """Rows of the Gram matrix (|S|, M), and the form over all columns."""
         return [(self._gram.rows(S), self._form(slice(None)))]
 
+    def grams(self, auxiliary: Any = None) -> list[tuple[FloatArray, QuadraticForm]]:
+        """The Gram matrix of all columns, and the form."""
+        data = self._data
+        return [(data.design.gram(data.weights) - data.loadings.T @ data.loadings, self._form(slice(None)))]
+
     def _form(self, columns: Any) -> QuadraticForm:
         data, rate = self._data, self.noise_rate + 0.5 * self._data.total
         return QuadraticForm(

@@ -158,15 +158,14 @@ class Grouped:
     def gram_rows(self, S: IntArray, auxiliary: Any) -> list[tuple[FloatArray, QuadraticForm]]:
         """Rows for the columns of the units in S, columns unit by unit."""
         order = self._in_order(np.arange(self.n_features))
-        return [
-            (
-                rows[:, order],
-                form._replace(
-                    fixed=form.fixed[:, order], diagonal=form.diagonal[order], information=form.information[order]
-                ),
-            )
-            for rows, form in self.likelihood.gram_rows(self._in_order(S), auxiliary)
-        ]
+        found = self.likelihood.gram_rows(self._in_order(S), auxiliary)
+        return [(rows[:, order], _ordered(form, order)) for rows, form in found]
+
+    def grams(self, auxiliary: Any) -> list[tuple[FloatArray, QuadraticForm]]:
+        """Gram matrices of the columns, unit by unit."""
+        order = self._in_order(np.arange(self.n_features))
+        found = self.likelihood.grams(auxiliary)
+        return [(gram[np.ix_(order, order)], _ordered(form, order)) for gram, form in found]
 
     def _in_order(self, features: IntArray) -> IntArray:
         return np.concatenate([self._units[g] for g in features]) if len(features) else np.empty(0, dtype=np.int64)
@@ -185,3 +184,8 @@ class Grouped:
         """Predictive law of new rows (n, M)."""
         law: Predictive = self.likelihood.predictive(self.columns(S), X_new, covariates)
         return law
+
+
+def _ordered(form: QuadraticForm, order: IntArray) -> QuadraticForm:
+    fixed, diagonal, information = form.fixed[:, order], form.diagonal[order], form.information[order]
+    return form._replace(fixed=fixed, diagonal=diagonal, information=information)
