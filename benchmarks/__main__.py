@@ -15,6 +15,7 @@ NAMES = [
     "dpp",
     "inference",
     "tuning",
+    "reading",
     "similarity",
     "selection",
     "report",

@@ -21,6 +21,8 @@ X = RNG.normal(size=(50, 8))
 X[:, 5] = X[:, 0] + 0.1 * RNG.normal(size=50)
 Y = X[:, 0] - 2 * X[:, 1] + 0.5 * RNG.normal(size=50)
 FRAME = pd.DataFrame(X, columns=list("abcdefgh"))
+CATEGORIES = FRAME.assign(e=FRAME["e"] > 0.3, g=FRAME["g"] > 0).assign(f=lambda d: ~d["e"], h=lambda d: ~d["g"])
+CATEGORIES = CATEGORIES.rename(columns={"e": "site=N", "f": "site=S", "g": "sex=f", "h": "sex=m"}).astype(float)
 THREE = np.array(["low", "mid", "high"])[np.digitize(Y, [-1, 1])]
 TIMES = vg.tasks.survival_rows(RNG.exponential(np.exp(-Y)), RNG.random(50) < 0.7)
 COUNTS = RNG.poisson(np.arange(1, 51) * np.exp(0.2 * Y))
@@ -47,6 +49,9 @@ MODELS = {
         screen=6,
         **quick,
     ).fit(FRAME, Y > 0, sample_weight=np.arange(50) % 3 + 1),
+    "categories": lambda quick: vg.DiverseRegressor(
+        groups=[*[None] * 4, "site", "site", "sex", "sex"], always_include=["sex"], **quick
+    ).fit(CATEGORIES, Y),
     "survival": lambda quick: vg.DiverseSurvival(groups={"c": "g", "d": "g"}, **quick).fit(FRAME, TIMES),
     "counts": lambda quick: vg.DiverseCounts(**quick).fit(FRAME, COUNTS, exposure=np.arange(1, 51)),
     "function": lambda quick: vg.DiverseRegressor(similarity=lambda Z: np.eye(Z.shape[1]), **quick).fit(X, Y),
@@ -79,7 +84,9 @@ ARRAYS = ("support_", "inclusion_probabilities_", "inclusion_errors_", "coef_", 
 
 
 def assert_same(model, other):
-    table = FRAME if hasattr(model, "feature_names_in_") else X
+    table = X
+    if hasattr(model, "feature_names_in_"):
+        table = CATEGORIES if "sex=f" in model.feature_names_in_ else FRAME
     assert type(other) is type(model)
     for attribute in ARRAYS:
         np.testing.assert_allclose(getattr(other, attribute), getattr(model, attribute), atol=1e-10, err_msg=attribute)
@@ -479,3 +486,52 @@ def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
         vg.save(model, path)
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["fit.vg"]
+
+
+def wide(n=100, m=2000):
+    """A table, its outcome, and columns that single precision would ruin."""
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(n, m))
+    return Z, Z[:, 0] - Z[:, 1] + rng.normal(size=n)
+
+
+TABLES = {
+    "few values": (lambda Z: Z.round(2), 2, 0.0),
+    "many values": (lambda Z: Z, 4, 1e-5),
+    "far from zero": (lambda Z: np.where(np.arange(Z.shape[1]) == 0, 1e9 + Z, Z), 8, 0.0),
+}
+
+
+@pytest.mark.parametrize(("change", "itemsize", "off"), TABLES.values(), ids=TABLES)
+def test_large_tables_are_held_small(change, itemsize, off, tmp_path):
+    Z, y = wide()
+    Z = change(Z)
+    phi = vg.similarity.from_columns(Z[:, :2000], rank=100)
+    model = vg.DiverseRegressor(similarity=phi, solver="chain", max_iter=1, random_state=0, tol=1.0).fit(Z, y)
+    vg.save(model, tmp_path / "fit.vg")
+    small = itemsize * Z.size + 4 * phi.size  # Φ once, in single precision
+    assert small <= (tmp_path / "fit.vg").stat().st_size < 1.15 * small + 200_000
+    again = vg.load(tmp_path / "fit.vg")
+    np.testing.assert_allclose(again.predict(Z), model.predict(Z), atol=max(off, 1e-9))
+    if not off:
+        np.testing.assert_array_equal(again.selection_.training.X, model.selection_.training.X)
+    assert again.posterior_.target.phi.dtype == np.float64
+    np.testing.assert_allclose(again.posterior_.target.phi, model.posterior_.target.phi, atol=1e-7)
+
+
+def test_files_that_hold_everything_in_double_precision_are_read(saved, tmp_path):
+    def older(header, arrays):
+        header.update(format=3, version="0.9")
+        del header["fitted"]["reference_units"]
+
+    path = tmp_path / "older.vg"
+    path.write_bytes(rewritten(saved, older))
+    assert_same(made("classifier"), vg.load(path))
+
+
+def test_numbers_of_values_that_do_not_exist(saved, tmp_path):
+    def strange(header, arrays):
+        arrays["few"], arrays["which"] = np.ones(2), np.full((50, 8), 7, dtype=np.uint8)
+        header["fitted"]["X"] = {"values": {"array": "few"}, "numbers": {"array": "which"}}
+
+    refuse(rewritten(saved, strange), tmp_path, "damaged")

@@ -1,6 +1,7 @@
 """Parallel work: all of it is done, errors are raised, and the number of cores does not change the result."""
 
 import os
+import signal
 import threading
 
 import numpy as np
@@ -73,3 +74,26 @@ def test_products_do_not_depend_on_the_number_of_cores(cores, monkeypatch, order
     for one, two, by_hand in zip(*found, (A @ Z, T @ Z**2), strict=True):
         np.testing.assert_array_equal(one, two)
         np.testing.assert_allclose(one, by_hand, atol=1e-4 if rough else 1e-10)
+
+
+def test_background_work_can_be_interrupted():
+    started, end = threading.Event(), threading.Event()
+
+    def work():
+        started.set()
+        end.wait(60)
+
+    def interrupt():
+        started.wait(10)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        threads.in_background(work)
+    assert not end.is_set()  # it did not wait for the work
+    end.set()
+
+
+def test_background_work_raises_its_errors():
+    with pytest.raises(ZeroDivisionError):
+        threads.in_background(lambda: 1 // 0)

@@ -1,7 +1,7 @@
 """What is chosen from: columns that are always in, columns that are screened out, columns that go together."""
 
-from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from .similarity.factorise import item_names
 from .similarity.groups import group_codes
 from .types import FloatArray, IntArray
 
+_SOME_ROWS = 64  # in which most groups show that they are no category
 FORCED = 500.0  # log-odds beyond which a probability cannot be told from 0 or 1
 
 
@@ -21,13 +22,16 @@ class Candidates:
     """The M columns of X as the model sees them.
 
     `columns` (m,) are chosen from, sorted; `unit` (m,) says which of them go together, numbered 0, 1, …;
-    `always` (p,) are in every set.
+    `always` (p,) are in every set. Of a category of which every row has one column, the commonest is left out, since
+    the intercept stands for it: such `references` (r,) belong to `reference_units` (r,), −1 if always included.
     """
 
     columns: IntArray
     unit: IntArray
     always: IntArray
     n_columns: int
+    references: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    reference_units: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     @property
     def n_units(self) -> int:
@@ -48,6 +52,8 @@ class Candidates:
         """Values of the units (U,) as values of all columns (M,)."""
         out = np.full(self.n_columns, elsewhere, dtype=np.result_type(values, type(elsewhere)))
         out[self.columns], out[self.always] = values[self.unit], always
+        for column, unit in zip(self.references, self.reference_units, strict=True):
+            out[column] = always if unit < 0 else values[unit]
         return out
 
     def gather(self, values: FloatArray) -> FloatArray:
@@ -61,12 +67,15 @@ class Candidates:
         chosen[S] = True
         return self.spread(chosen, elsewhere=False, always=True)
 
-    def unit_names(self, names: NDArray[Any]) -> NDArray[Any]:
-        """Names of the units: of their column, or of their columns joined by "+"."""
-        joined: list[list[str]] = [[] for _ in range(self.n_units)]
-        for name, unit in zip(names[self.columns].tolist(), self.unit, strict=True):
-            joined[unit].append(str(name))
-        return np.array(["+".join(parts) for parts in joined], dtype=object)
+    def unit_names(self, names: NDArray[Any], labels: Sequence[Any] | None = None) -> NDArray[Any]:
+        """Names of the units: of their column, of their columns joined by "+", or of the category they make up.
+
+        That is the label of columns that are called "label=…".
+        """
+        joined: list[list[int]] = [[] for _ in range(self.n_units)]
+        for column, unit in zip(self.columns.tolist(), self.unit, strict=True):
+            joined[unit].append(column)
+        return np.array([_name(columns, names, labels) for columns in joined], dtype=object)
 
 
 def choose_candidates(
@@ -75,19 +84,21 @@ def choose_candidates(
     groups: NDArray[Any] | None,
     kept: NDArray[np.bool_] | None = None,
     varying: NDArray[np.bool_] | None = None,
+    references: IntArray | None = None,
 ) -> Candidates:
     """Divide M columns into always included, candidates and the rest.
 
     `kept` (M,) is what screening left; a group stays if one of its columns does. Columns that are not `varying` (M,)
-    are never candidates.
+    are never candidates, and neither are the `references` of categories.
     """
     unit = np.arange(n_columns) if groups is None else groups
+    references = np.empty(0, dtype=np.int64) if references is None else references
     if groups is not None and np.isin(unit[always], np.delete(unit, always)).any():
         raise ValueError(
             Message(
                 "A group has columns both inside and outside of ",
                 Argument("always_include"),
-                "; take all of them or none.",
+                "; take all of them (a category by its name) or none.",
             )
         )
     open_ = np.ones(n_columns, dtype=bool)
@@ -102,6 +113,7 @@ def choose_candidates(
         open_ &= np.isin(unit, unit[kept])
     if varying is not None:
         open_ &= varying
+    open_[references] = False
     columns = np.flatnonzero(open_)
     if not len(columns):
         raise ValueError(
@@ -110,13 +122,47 @@ def choose_candidates(
         )
     # units are numbered by their first column, so that without groups they are the columns in order
     _, first, inverse = np.unique(unit[columns], return_index=True, return_inverse=True)
-    return Candidates(columns, np.argsort(np.argsort(first))[inverse], always, n_columns)
+    number = np.argsort(np.argsort(first))[inverse]
+    of_code = dict(zip(unit[columns].tolist(), number.tolist(), strict=True)) | dict.fromkeys(
+        unit[always].tolist(), -1
+    )
+    present = np.array([r for r in references.tolist() if unit[r] in of_code], dtype=np.int64)
+    units = np.array([of_code[unit[r]] for r in present.tolist()], dtype=np.int64)
+    return Candidates(columns, number, np.setdiff1d(always, present), n_columns, present, units)
 
 
-def by_column(given: Any, names: NDArray[Any] | None, n_columns: int, what: str) -> list[Any] | None:
+def reference_columns(X: Any, groups: NDArray[Any] | None, weights: FloatArray | None) -> IntArray:
+    """The commonest column of each group that makes up a category: zeros and ones, one of them 1 in each row."""
+    found = []
+    for group in np.unique(groups) if groups is not None else ():
+        columns = np.flatnonzero(groups == group)
+        if len(columns) > 1 and _is_category(X[:_SOME_ROWS, columns]) and _is_category(X[:, columns]):
+            block = X[:, columns]
+            counts = np.asarray(block.sum(axis=0) if weights is None else weights @ block).ravel()
+            found.append(int(columns[counts.argmax()]))
+    return np.array(sorted(found), dtype=np.int64)
+
+
+def _is_category(block: Any) -> bool:
+    dense = block.toarray() if hasattr(block, "toarray") else np.asarray(block)
+    return bool(np.isin(dense, (0, 1)).all() and (dense.sum(axis=1) == 1).all())
+
+
+def _name(columns: list[int], names: NDArray[Any], labels: Sequence[Any] | None) -> str:
+    label = None if labels is None else labels[columns[0]]
+    own = [str(names[column]) for column in columns]
+    if isinstance(label, str) and all(name.startswith(f"{label}=") for name in own):
+        return label
+    return "+".join(own)
+
+
+def by_column(
+    given: Any, names: NDArray[Any] | None, n_columns: int, what: str, labels: Sequence[Any] | None = None
+) -> list[Any] | None:
     """One value for each column, from a sequence of them or by column (others None).
 
-    By column is {column: value}, or a pandas Series whose index holds names, if the columns have names too.
+    By column is {column: value}, or a pandas Series whose index holds names, if the columns have names too. The label
+    of several columns means all of them.
     """
     if given is None:
         return None
@@ -125,8 +171,8 @@ def by_column(given: Any, names: NDArray[Any] | None, n_columns: int, what: str)
     if isinstance(given, Mapping):
         out: list[Any] = [None] * n_columns
         for key, value in given.items():
-            (i,) = find_positions([key], names, n_columns, what)
-            out[i] = value
+            for i in find_positions([key], names, n_columns, what, labels):
+                out[i] = value
         return out
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise ValueError(f"{what} must have an entry for each column of X, or be {{column: entry}}; got {given!r}.")

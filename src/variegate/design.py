@@ -18,6 +18,7 @@ ROW_BLOCK_BYTES, GRAM_BYTES = 1 << 22, 1 << 23  # of blocks of rows: sums of pro
 LARGE_PRODUCT = 1e8  # multiplications (5 ms) above which a product is computed as two halves in parallel
 FAR = 1e-9  # columns whose standard deviation is a smaller fraction of the mean are measured from their first value
 ROUGH_BYTES = 1 << 26  # memory limit for columns in single precision and their squares
+SOME_ROWS = 256  # in which nearly every column varies that is not constant
 FAINT = 1e-150  # smaller standard deviations have squares with few or no digits
 
 
@@ -262,6 +263,13 @@ def are_constant(values: NDArray[Any]) -> NDArray[np.bool_]:
     >>> are_constant(np.array([[0.3, 1e12], [0.1 + 0.2, 1e12 + 1]])).tolist()
     [True, False]
     """
+    constant = _same(values[:SOME_ROWS])  # columns that vary here vary in all rows, too
+    if len(values) > SOME_ROWS:
+        constant[constant] = _same(values[:, constant])
+    return constant
+
+
+def _same(values: NDArray[Any]) -> NDArray[np.bool_]:
     high, low = values.max(axis=0).astype(np.float64), values.min(axis=0).astype(np.float64)
     rounding = 4 * np.finfo(np.float64).eps * np.maximum(np.abs(high), np.abs(low))
     return np.asarray(0.5 * high - 0.5 * low <= rounding)  # high − low may overflow

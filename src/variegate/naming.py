@@ -1,5 +1,6 @@
 """Features given by name, by position or as a mask."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,17 @@ from .sets import as_index_set
 from .types import IntArray
 
 
-def find_positions(given: Any, names: npt.NDArray[Any] | None, n_features: int, what: str) -> IntArray:
+def find_positions(
+    given: Any, names: npt.NDArray[Any] | None, n_features: int, what: str, labels: Sequence[Any] | None = None
+) -> IntArray:
     """Sorted positions of features; `what` is the name of the argument, for errors.
+
+    A name that is none of a column but the label of several means all of these.
 
     >>> find_positions(["b"], np.array(["a", "b"]), 2, "include")
     array([1])
+    >>> find_positions("sex", np.array(["a", "sex=f", "sex=m"]), 3, "include", [None, "sex", "sex"])
+    array([1, 2])
     """
     array = np.atleast_1d(np.asarray(list(given) if isinstance(given, set | frozenset) else given))
     if array.dtype.kind not in "OUST":
@@ -25,13 +32,17 @@ def find_positions(given: Any, names: npt.NDArray[Any] | None, n_features: int, 
             f"{what} holds {array.tolist()[0]!r}, but the columns have no names. Give positions, or data with names "
             "(a data frame, or names= of a Posterior)."
         )
-    return as_index_set([_position(label, names, what) for label in array.tolist()], n_features, what)
+    found = [_positions(label, names, what, labels or ()) for label in array.tolist()]
+    return as_index_set([position for some in found for position in some], n_features, what)
 
 
-def _position(label: Any, names: npt.NDArray[Any], what: str) -> int:
+def _positions(label: Any, names: npt.NDArray[Any], what: str, labels: Sequence[Any]) -> list[int]:
     found = np.flatnonzero(np.asarray(names) == label)
+    members = [i for i, other in enumerate(labels) if isinstance(other, str) and other == label]
+    if len(found) == 0 and members:
+        return members
     if len(found) == 0:
-        close = did_you_mean(str(label), names)
+        close = did_you_mean(str(label), [*names, *(other for other in labels if isinstance(other, str))])
         raise ValueError(
             Message(
                 Argument(what), f": there is no feature called {label!r} among the {len(names)} columns{close or '.'}"
@@ -43,7 +54,7 @@ def _position(label: Any, names: npt.NDArray[Any], what: str) -> int:
                 Argument(what), f": columns {found[:5].tolist()} are all called {label!r}. Say which by its position."
             )
         )
-    return int(found[0])
+    return [int(found[0])]
 
 
 def column_labels(names: npt.NDArray[Any] | None, n_columns: int) -> npt.NDArray[Any]:

@@ -2,6 +2,9 @@
 
 The file is a zip of uncompressed .npy arrays, one of which holds JSON. It has all that the estimator has, the rows it
 was fitted on among it: predictions, conditioning and new selections need them. Share it as you would share the data.
+
+Large arrays are held small: a table of few different values as their numbers, which is exact; other tables and Φ in
+single precision, unless that would change a column by more than a millionth of its standard deviation.
 """
 
 import json
@@ -11,7 +14,7 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +26,7 @@ from .design import Design
 from .dpp import IndependentSets, LowRankDPP, PoweredDPP, Sums
 from .estimators import ESTIMATORS
 from .estimators.parameters import check_parameters
+from .estimators.side_information import rows_of_columns
 from .inference import ChainSettings, Fit, Hyperparameters, Sample, Target
 from .likelihoods.checks import sample_weights, table
 from .priors import Prior
@@ -31,11 +35,14 @@ from .similarity import SimilarityFeatures
 from .similarity.factorise import item_names
 from .writing import write_whole
 
-FORMAT = 3  # 1, before the exact chains, and 2, before survival and counts, are still read
+FORMAT = 4  # 1, before the exact chains, 2, before survival and counts, 3, all in double precision, are still read
 KINDS: dict[str, Any] = {kind.__name__: kind for kind in ESTIMATORS.values()}
+MANY_VALUES = 1 << 16
 MOST_SETS = 100_000  # chains keep a few thousand
 PLAIN = "fiubUSmMV"  # kinds of arrays that a file may hold: numbers, fixed-width text, dates, rows of fields
-CANDIDATE, ALWAYS = 1, 2  # what a column is to the model; 0 if it was screened out or is constant
+CANDIDATE, ALWAYS, REFERENCE = 1, 2, 3  # what a column is to the model; 0 if it was screened out or is constant
+LARGE = 1 << 20  # bytes of an array from which it is worth the effort to hold it small
+FAITHFUL = 1e-6  # largest change of a column in single precision, in standard deviations
 
 
 class UnreadableModel(ValueError):
@@ -100,7 +107,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         version = header["format"]
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise UnreadableModel(f"{path}: not a variegate model (it has no readable header).") from error
-    if version is True or version not in (1, 2, FORMAT):
+    if version is True or version not in range(1, FORMAT + 1):
         raise UnreadableModel(
             f"{path}: written in format {version!r} by variegate {header.get('version')}, this is format {FORMAT} of "
             f"{__version__}; update variegate, or save the model again."
@@ -128,12 +135,14 @@ def _fitted(model: Any) -> dict[str, Any]:
     found, candidates, data = selection.posterior.fit, selection.candidates, selection.training
     role = np.zeros(candidates.n_columns, dtype=np.int8)
     role[candidates.columns], role[candidates.always] = CANDIDATE, ALWAYS
+    role[candidates.references] = REFERENCE
     return {
         "role": role,
+        "reference_units": candidates.reference_units,
         "feature_names": None if selection.names is None else selection.names.tolist(),
         "classes": selection.classes,
         "unit": candidates.unit,
-        "X": data.X,
+        "X": _Table(data.X),
         "covariates": data.covariates,
         "y": data.y,
         "weights": data.weights,
@@ -143,7 +152,7 @@ def _fitted(model: Any) -> dict[str, Any]:
         "prior_theta": found.target.prior.theta,
         **_powered(found.target.prior),
         "family": found.target.family,
-        "phi": found.target.phi,
+        "phi": None if _is_given(model, candidates, found.target.phi) else _Single(found.target.phi),
         "size": found.target.size,
         "converged": bool(found.converged),
         "interrupted": bool(found.interrupted),
@@ -193,6 +202,7 @@ def _restored(header: Mapping[str, Any], pack: "_Unpack") -> Any:
     f = {name: pack.get(value) for name, value in header["fitted"].items()}
     f.setdefault("nuisance", np.nan)  # formats 1 and 2
     f.setdefault("nuisances", np.full(len(f["set_sizes"]), np.nan))
+    f.setdefault("reference_units", np.empty(0, dtype=np.int64))  # format 3
     f.setdefault("diversity", float(f["prior"] == "dpp"))
     f.setdefault("log_sums", None)
     _check_consistent(f)
@@ -203,8 +213,10 @@ def _restored(header: Mapping[str, Any], pack: "_Unpack") -> Any:
         model.feature_names_in_ = np.array(f["feature_names"], dtype=object)
     if f["classes"] is not None:
         model.classes_ = f["classes"]
-    columns, always = (np.flatnonzero(f["role"] == role) for role in (CANDIDATE, ALWAYS))
-    candidates = Candidates(columns, f["unit"], always, len(f["role"]))
+    columns, always, references = (np.flatnonzero(f["role"] == role) for role in (CANDIDATE, ALWAYS, REFERENCE))
+    candidates = Candidates(columns, f["unit"], always, len(f["role"]), references, f["reference_units"])
+    if f["phi"] is None and "dpp" in (f["prior"], f["family"]):
+        f["phi"] = rows_of_columns(model.similarity, candidates, getattr(model, "feature_names_in_", None))
     X = table(f["X"])
     design = Design.of(X, sample_weights(f["weights"], X.shape[0]))
     training = Training(design, f["covariates"], f["y"], f["weights"])
@@ -241,7 +253,10 @@ def _check_consistent(f: Mapping[str, Any]) -> None:
     if not (sizes.ndim == 1 and 0 < len(sizes) <= MOST_SETS and (sizes >= 0).all() and sizes.sum() == len(sets)):
         raise ValueError("set_sizes does not fit the rest")
     whole = {
-        "role": f["role"].ndim == 1 and np.isin(f["role"], [0, CANDIDATE, ALWAYS]).all(),
+        "role": f["role"].ndim == 1 and np.isin(f["role"], [0, CANDIDATE, ALWAYS, REFERENCE]).all(),
+        "reference_units": f["reference_units"].shape == ((f["role"] == REFERENCE).sum(),)
+        and f["reference_units"].dtype.kind == "i"
+        and bool(((f["reference_units"] >= -1) & (f["reference_units"] < U)).all()),
         "unit": f["unit"].shape == (m,) and np.array_equal(np.unique(f["unit"]), np.arange(U)),
         "feature_names": names is None or (len(names) == len(f["role"]) and all(isinstance(n, str) for n in names)),
         "X": f["X"].shape == (N, m) and f["X"].dtype.kind in "fiub",
@@ -313,7 +328,42 @@ def _prior(f: Mapping[str, Any]) -> Prior:
     return PoweredDPP(f["phi"], f["prior_theta"], f["diversity"], Sums(f["log_sums"], f["rank"]))
 
 
+def _is_given(model: Any, candidates: Candidates, phi: Any) -> bool:
+    """Whether Φ is what the parameter `similarity` says, so that it need not be held twice."""
+    given = model.similarity
+    if phi is None or isinstance(given, str) or callable(given) or candidates.is_grouped:
+        return phi is None
+    return np.array_equal(rows_of_columns(given, candidates, getattr(model, "feature_names_in_", None)), phi)
+
+
 # --- values in JSON, arrays beside it ------------------------------------------------------------------------------
+
+
+class _Single(NamedTuple):
+    """An array that may be held in single precision."""
+
+    values: Any
+
+
+class _Table(NamedTuple):
+    """A table (N, M) that may be held as numbers of its values, or in single precision."""
+
+    values: Any
+
+    def numbered(self) -> tuple[NDArray[Any], NDArray[Any]] | None:
+        """The different values, and the number of each entry's; None where they are many."""
+        first = self.values.ravel()[:MANY_VALUES]
+        if 4 * len(np.unique(first)) > len(first):
+            return None
+        values, numbers = np.unique(self.values, return_inverse=True)
+        if len(values) > MANY_VALUES:
+            return None
+        return values, numbers.reshape(self.values.shape).astype(np.min_scalar_type(len(values) - 1))
+
+    def is_faithful(self) -> bool:
+        """Whether single precision is enough."""
+        change = np.abs(self.values.astype(np.float32) - self.values).max(axis=0)
+        return bool((change <= FAITHFUL * self.values.std(axis=0)).all())
 
 
 class _Pack:
@@ -324,6 +374,8 @@ class _Pack:
 
     def put(self, value: Any, name: str) -> Any:
         """JSON for a value; `name` is for the error."""
+        if isinstance(value, _Table | _Single):
+            return self._put_small(value, name)
         if isinstance(value, np.generic):
             value = value.item()
         if value is None or isinstance(value, bool | int | float | str):
@@ -333,7 +385,7 @@ class _Pack:
             parts = {"data": table.data, "indices": table.indices, "indptr": table.indptr}
             return {"sparse": {k: self.put(v, name) for k, v in parts.items()}, "shape": list(table.shape)}
         if isinstance(value, SimilarityFeatures):
-            array = self.put(np.asarray(value), name)
+            array = self.put(_Single(np.asarray(value)), name)
             return {
                 "similarity": array,
                 "names": self.put(value.names, name),
@@ -353,6 +405,17 @@ class _Pack:
         raise TypeError(
             f"A file without code cannot hold {name} = {type(value).__name__}: give numbers, text, or arrays of them."
         )
+
+    def _put_small(self, held: _Table | _Single, name: str) -> Any:
+        value = held.values
+        if not isinstance(value, np.ndarray) or value.dtype != np.float64 or value.nbytes < LARGE:
+            return self.put(value, name)
+        numbered = held.numbered() if isinstance(held, _Table) else None
+        if numbered is not None:
+            return {"values": self.put(numbered[0], name), "numbers": self.put(numbered[1], name)}
+        if isinstance(held, _Table) and not held.is_faithful():
+            return self.put(value, name)
+        return {"double": self.put(value.astype(np.float32), name)}
 
 
 def _with_names(frame: Any) -> Any:
@@ -375,6 +438,10 @@ class _Unpack:
             return value
         if "array" in value:
             return self.arrays[value["array"]]
+        if "double" in value:
+            return self.get(value["double"]).astype(np.float64)
+        if "numbers" in value:
+            return self.get(value["values"])[self.get(value["numbers"])]
         if "float" in value:
             return float(value["float"])
         if "sparse" in value:

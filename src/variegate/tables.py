@@ -34,7 +34,8 @@ def selection_table(model: Selection | Fitted, level: float = 0.95) -> pd.DataFr
 
     Columns: `feature`; `inclusion_probability`; `error`, its Monte Carlo error; `coefficient`, `lower`, `upper`;
     `selected` (in the chosen set: the MAP set, or the best one of the size that was asked for); `role` ("candidate",
-    "always included", "screened out"); `rank` (1 is the most probable; equal ones: selected first, then as in X).
+    "always included", "screened out", or "reference": the commonest value of a category, with which the coefficients
+    of the others compare); `rank` (1 is the most probable; equal ones: selected first, then as in X).
 
     The coefficient is the posterior mean in the units of X, averaged over sets, `model.coef_`; lower and upper are
     quantiles of the same averaged law, which counts a coefficient as exactly 0 in every set without the feature:
@@ -235,6 +236,7 @@ def _quantile(u: float, dof: float) -> float:
 def _roles(candidates: Candidates) -> NDArray[Any]:
     roles = np.full(candidates.n_columns, "screened out", dtype=object)
     roles[candidates.columns], roles[candidates.always] = "candidate", "always included"
+    roles[candidates.references] = "reference"
     return roles
 
 

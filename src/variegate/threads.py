@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
+from threading import Thread
 from typing import ParamSpec, TypeVar, cast
 
 from threadpoolctl import threadpool_limits
@@ -40,6 +41,26 @@ def side_by_side(work: Callable[[Part], None], parts: Sequence[Part]) -> None:
     contexts = [copy_context() for _ in parts]  # they hold numpy's errstate
     with ThreadPoolExecutor(n) as pool:
         list(pool.map(lambda context, part: context.run(work, part), contexts, parts))
+
+
+def in_background(work: Callable[[], Answer]) -> Answer:
+    """Run `work` in a thread and wait for it, so that Ctrl-C is heard during C code that releases Python's lock.
+
+    Interrupted work goes on unseen until it ends, or the process does.
+
+    >>> in_background(lambda: 2)
+    2
+    """
+    done: Future[Answer] = Future()
+
+    def run() -> None:
+        try:
+            done.set_result(work())
+        except BaseException as error:
+            done.set_exception(error)
+
+    Thread(target=copy_context().run, args=(run,), daemon=True).start()
+    return done.result()
 
 
 def allowed() -> int:

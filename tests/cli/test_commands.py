@@ -24,6 +24,7 @@ from variegate.cli.main import cli
 from variegate.cli.messages import as_option, heard_warnings, say, told
 from variegate.cli.outcomes import outcome_task
 from variegate.cli.show import show_table
+from variegate.comparison import MEASURES
 from variegate.messages import Argument, Message, Words
 
 # --- report, compare, paper ----------------------------------------------------------------------------------------
@@ -66,8 +67,16 @@ def test_methods_side_by_side(run, folder):
     assert ran.code == 0, ran.err
     shown = pd.read_csv(io.StringIO(ran.out), sep="\t")
     assert shown["method"].tolist() == ["omp", "univariate"]
-    assert (shown["size"] == 2).all()
-    assert len(pd.read_csv("scores.csv")) == 2 * 2 * shown.columns.isin(["R2", "MSE", "log det"]).sum() + 2 * 2 * 2
+    assert (shown["features chosen"] == 2).all()
+    scores = pd.read_csv("scores.csv")
+    assert len(scores) == 2 * 2 * 5
+    assert set(scores["metric"]) <= set(MEASURES)
+    assert set(shown.columns) >= {"R² on held-out rows", "diversity (log det; 0: all differ)"}
+    wide = pd.read_csv("scores_wide.csv")
+    assert wide["method"].tolist() == ["omp", "univariate"]
+    assert "R² on held-out rows: sd" in wide
+    again = run(*command, "--methods", "omp", "--out", "scores.csv")
+    assert (again.code, "reading" in again.err) == (2, False)  # known before the work
     found = json.loads(run(*command, "--methods", "omp,univariate", "--json", "-q").out)
     assert {row["method"] for row in found} == {"omp", "univariate"}
 
@@ -245,7 +254,7 @@ def test_every_argument_that_a_message_names_is_an_option_somewhere_or_python_s_
         if isinstance(node.args[0], ast.Constant)
     }
     assert {name for name in named if "no such option" in as_option(Argument(name))} == {
-        "columns", "header", "ignore_case", "rank",
+        "columns", "header", "ignore_case",
     }  # fmt: skip
 
 

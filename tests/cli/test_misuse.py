@@ -1,11 +1,13 @@
 """Every way to get it wrong: one clear line, the right exit code, nothing half-written."""
 
 import contextlib
+import os
 import resource
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -99,7 +101,7 @@ MISUSE = [
     (("select", "empty.csv", *Y), 1, "empty.csv"),
     (("select", "data.csv", *Y, "--network", "edges.csv"), 1, "edges.csv: features must be nodes"),
     (("select", "data.csv", *Y, "--network", "bytes.csv"), 1, "bytes.csv"),
-    (("select", "data.csv", *Y, "--coordinates", "places.csv"), 1, "places.csv: 4 of 6 features are not in it"),
+    (("select", "data.csv", *Y, "--coordinates", "places.csv"), 1, "leave them out by --exclude c,d,e,f"),
     (("select", "data.csv", *Y, "--groups", "groups.csv"), 1, "groups.csv: expected two columns"),
     (("select", "data.csv", *Y, "--always-include", "zz"), 1, "--always-include: there is no feature called 'zz'"),
     (("select", "data.csv", *Y, "--size", "9"), 1, "--size must be between 1 and the 6 candidates"),
@@ -198,6 +200,49 @@ def test_signals(folder, number):
     assert process.returncode == 130
     assert rest.splitlines()[-1] == "variegate: error: interrupted; nothing was written"
     assert left_over(folder) == []
+
+
+def workers_of(session):
+    """Processes of a session that work for its first one."""
+    found = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            _, _, _, of, *_ = path.read_text().rpartition(")")[2].split()
+            if int(of) == session and ".popen_loky" in path.with_name("cmdline").read_text():
+                found[path.parent.name] = path
+    return found
+
+
+def lives(path):
+    with contextlib.suppress(OSError):
+        return path.read_text().rpartition(")")[2].split()[0] not in "ZX"
+    return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux's /proc")
+@pytest.mark.parametrize("send", [os.kill, os.killpg], ids=["one", "all, as a terminal does"])
+def test_workers_do_not_outlive_a_ctrl_c(folder, send):
+    data(2000).to_csv("data.csv", index=False)
+    code = "import sys; from variegate.cli import main; sys.exit(main(sys.argv[1:]))"
+    more = ("--exclude", "y", "--methods", "variegate,lasso", "--size", "3", "--repeats", "200", "--jobs", "2")
+    command = [sys.executable, "-c", code, "compare", "data.csv", "--outcome", "kind", *more]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+        for line in process.stderr:
+            if "comparing" in line:
+                break
+        until = time.monotonic() + 30
+        while len(workers_of(process.pid)) < 2 and time.monotonic() < until:
+            time.sleep(0.05)
+        time.sleep(1.5)  # so that they work
+        workers = workers_of(process.pid)
+        send(process.pid, signal.SIGINT)
+        rest = process.stderr.read()
+        process.wait()
+        left = [pid for pid, path in workers.items() if lives(path)]
+    assert process.returncode == 130
+    assert len(workers) == 2
+    assert left == []
+    assert "Traceback" not in rest
 
 
 def test_an_interrupt_that_gets_lost_is_noticed_between_steps(run, folder, monkeypatch):

@@ -3,7 +3,11 @@
 import io
 import json
 import os
+import re
+import subprocess
+import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -138,6 +142,35 @@ def test_comparison(run, folder):
     assert set(table["method"]) == {"variegate", "omp"}
     assert sorted(table["repeat"].unique()) == [0, 1]
     assert {row["metric"] for row in json.loads(ran.out)["comparison"]} >= {"R2", "log det"}
+    wide = pd.read_csv("variegate-out/comparison_wide.csv").set_index("method")
+    mean = table[(table["method"] == "omp") & (table["metric"] == "R2")]["value"].mean()
+    assert wide.loc["omp", "R² on held-out rows: mean"] == pytest.approx(mean)
+    assert wide["splits"].tolist() == [2, 2]
+
+
+def test_a_comparison_can_be_read_at_once(run, folder, monkeypatch):
+    command = (*SELECT, "--compare", "omp", "--repeats", "2")
+    piped = run(*command, "--out", "piped")
+    assert re.search(
+        r"variegate: omp: R² on held-out rows 0\.\d+ ± 0\.\d+; diversity .*; largest \|r\| of two", piped.err
+    )
+    assert len(pd.read_csv(io.StringIO(piped.out), sep="\t").columns) == 7  # the selection alone
+    monkeypatch.setattr("variegate.cli.show.is_terminal", lambda stream: True)
+    shown = run(*command, "--out", "shown").out
+    assert "Methods on the same 2 splits: mean ± sd" in shown
+    assert "held-out" in shown
+
+
+def test_seconds_are_those_of_the_user(folder):
+    """From the start of the process, with all that is imported and compiled."""
+    before = time.monotonic()
+    code = "import sys; from variegate.cli import main; sys.exit(main())"
+    ran = subprocess.run([sys.executable, "-c", code, *SELECT], capture_output=True, text=True, check=True)
+    took = time.monotonic() - before
+    about = json.loads((folder / "variegate-out/run.json").read_text())
+    assert sum(about["steps"].values()) < about["seconds"] < took
+    said = int(re.search(r"done in (\d+) s", ran.stderr)[1])
+    assert abs(said - took) < max(1.5, 0.3 * took)
 
 
 def test_classes(run, folder):
@@ -206,6 +239,78 @@ def test_categories_are_chosen_together(run, folder):
     assert table.loc[["site=north", "site=south", "site=west"], "inclusion_probability"].nunique() == 1
 
 
+def clinical():
+    """A second table: an outcome, an age, a cohort whose codes matter as they are written, and blanks."""
+    frame, rng = data(), np.random.default_rng(1)
+    cohort = np.array(["01", "1", "2"])[rng.integers(0, 3, 60)]
+    y = frame["y"] + 2 * (cohort == "1") + rng.normal(size=60)
+    stage = np.where(y > 0, "I", "II").astype(object)
+    stage[-2:] = ["III", None]
+    age = [*rng.integers(30, 80, 58), None, None]
+    return pd.DataFrame({"patient": frame["sample"], "age": age, "cohort": cohort, "stage": stage, "y": y})
+
+
+def genes():
+    data().drop(columns=["y", "kind"]).to_csv("genes.csv", index=False)
+    clinical().to_csv("clinical.csv", index=False)
+    return ("select", "genes.csv", "--outcome-table", "clinical.csv", *QUICK)
+
+
+def test_covariates_of_the_clinical_table(run, folder):
+    ran = run(
+        *genes(), "--outcome", "y", "--always-include", "age,cohort", "--categorical", "cohort", "--missing", "impute"
+    )
+    assert ran.code == 0, ran.err
+    table = pd.read_csv("variegate-out/selection.csv").set_index("feature")
+    roles = table.loc[["age", "cohort=01", "cohort=1", "cohort=2"], "role"]
+    assert sorted(roles) == ["always included", "always included", "always included", "reference"]
+    shown = pd.read_csv(io.StringIO(ran.out), sep="\t").set_index("feature")
+    assert (shown.loc[roles.index, "upper"] - shown.loc[roles.index, "lower"]).max() < 5
+    more = ("--outcome-table", "clinical.csv", "--missing", "impute")
+    predicted = run("predict", "variegate-out/model.vg", "genes.csv", *more)
+    assert predicted.code == 0, predicted.err
+    assert len(predicted.out.splitlines()) == 61
+    alone = run("predict", "variegate-out/model.vg", "genes.csv")
+    assert "the table lacks 4 of the" in alone.last_line
+    assert "for instance 'age'" in alone.last_line
+
+
+def test_only_the_classes_asked_for_need_values(run, folder):
+    ran = run(*genes(), "--outcome", "stage", "--classes", "I,II", "--always-include", "age")
+    assert ran.code == 0, ran.err
+    assert "variegate: kept 58 of 60 samples, those of class I, II\n" in ran.err
+    refused = run(*genes(), "--outcome", "stage", "--always-include", "age", "--out", "other")
+    assert refused.last_line == (
+        "variegate: error: clinical.csv: expected no missing values, got some in stage (outcome) (1), age (2); choose "
+        "--missing drop_samples, --missing drop_features or --missing impute"
+    )
+
+
+def test_a_category_is_meant_by_its_name(run, folder):
+    frame = data().drop(columns="kind")
+    frame["site"] = ["north", "south", "west"] * 20
+    frame.to_csv("sites.csv", index=False)
+    (folder / "groups.csv").write_text("feature,group\n" + "".join(f"{name},1\n" for name in [*"abcdef", "site"]))
+    select = ("select", "sites.csv", "--outcome", "y", *QUICK)
+    assert run(*select, "--groups", "groups.csv").code == 0
+    assert vg.load("variegate-out/model.vg").posterior_.names.tolist() == [*"abcdef", "site"]
+    half = run(*select, "--always-include", "site=west", "--out", "other")
+    assert "take all of them (a category by its name) or none" in half.last_line
+
+
+def test_notes_on_what_was_taken_for_what(run, folder):
+    frame = data().drop(columns="kind")
+    frame["centre"], frame["share"] = np.arange(60) % 5 + 1, [f"{i % 4}%" for i in range(60)]
+    frame.to_csv("codes.csv", index=False)
+    ran = run("select", "codes.csv", "--outcome", "y", *QUICK)
+    assert "'centre': few whole numbers, taken for quantities; if they are codes, say --categorical centre" in ran.err
+    assert "warning: codes.csv, column 'share': percentages, such as '0%', became 4 columns of 0 and 1; " in ran.err
+    assert "leave it out by --exclude share; if it does hold categories, say --categorical share" in ran.err
+    both = run("select", "codes.csv", "--outcome", "y", *QUICK, "--categorical", "centre,share", "--out", "other")
+    assert "taken for" not in both.err
+    assert "warning" not in both.err
+
+
 def test_warnings_are_said_and_kept(run, folder):
     frame = data().drop(columns="kind")
     frame["y"] = np.random.default_rng(0).normal(size=60)
@@ -244,3 +349,45 @@ def test_folders_above_are_made_and_unmade(run, folder):
     assert not (folder / "x").exists()
     assert run(*SELECT, "--out", "x/y/z").code == 0
     assert (folder / "x/y/z/selection.csv").is_file()
+
+
+def scan(n=80, m=300):
+    """A genome scan: genotypes on two chromosomes in blocks of near-copies, and where they are."""
+    rng = np.random.default_rng(2)
+    X = np.repeat(rng.integers(0, 3, size=(n, m // 10)), 10, axis=1)
+    X = np.where(rng.random((n, m)) < 0.05, rng.integers(0, 3, size=(n, m)), X)
+    names = [f"rs{j}" for j in range(m)]
+    frame = pd.DataFrame(X, columns=names)
+    frame["trait"] = X[:, 25] - X[:, 205] + 0.5 * rng.normal(size=n)
+    frame.to_csv("scan.csv", index=False)
+    position = np.sort(rng.integers(1, 10**8, size=m))
+    pd.DataFrame({"snp": names, "chr": np.repeat(["1", "2"], m // 2), "pos": position}).to_csv("map.csv", index=False)
+    return ("select", "scan.csv", "--outcome", "trait", "--task", "regression", *QUICK)
+
+
+def test_a_genome_scan(run, folder):
+    command = (*scan(), "--coordinates", "map.csv")
+    ran = run(*command, "--size", 10)
+    assert ran.code == 0, ran.err
+    assert "rank" not in ran.err
+    assert pd.read_csv("variegate-out/selection.csv")["selected"].sum() == 10
+    wide = run(*command, "--bandwidth", "1e9", "--out", "wide")
+    assert wide.code == 0, wide.err
+    rank = int(re.search(r"warning: The similarity has rank (\d+): at most \1 of 300 features can be", wide.err)[1])
+    assert "such as by a smaller --bandwidth" in wide.err
+    refused = run(*command, "--bandwidth", "1e9", "--size", "20", "--out", "more")
+    assert f"--size 20 asks for 20 features, and at most {rank}" in refused.last_line
+    assert "with --coordinates, a smaller --bandwidth tells more of them apart" in refused.last_line
+    few = run(*command, "--rank", "40", "--size", "41", "--out", "more")
+    assert "--size 41 asks for 41 features, and at most 40" in few.last_line
+
+
+def test_covariates_need_no_place(run, folder):
+    command = scan()
+    pd.read_csv("scan.csv").assign(age=np.arange(80) % 7, sex=["f", "m"] * 40).to_csv("scan.csv", index=False)
+    ran = run(*command, "--coordinates", "map.csv", "--always-include", "age,sex", "--compare", "omp", "--repeats", 1)
+    assert ran.code == 0, ran.err
+    assert "warning" not in ran.err
+    pd.read_csv("map.csv").assign(pos=np.nan).to_csv("map.csv", index=False)
+    blank = run(*command, "--coordinates", "map.csv", "--out", "other", "--exclude", "age,sex")
+    assert "map.csv, line 2: expected a number in 'pos', the place of a feature, got nothing" in blank.last_line

@@ -1,6 +1,7 @@
 """The same table, however it was computed and whatever died on the way."""
 
 import io
+import multiprocessing
 import os
 import signal
 import sqlite3
@@ -27,6 +28,7 @@ from comparison_methods import (
 from variegate.comparison import StoreError
 from variegate.comparison.bar import ProgressBar, clock
 from variegate.comparison.store import Store
+from variegate.comparison.workers import Processes
 
 TESTS = Path(__file__).parents[1]
 
@@ -376,3 +378,18 @@ def test_progress_can_be_silenced(capsys):
     assert capsys.readouterr().err == ""
     small_comparison(repeats=1, progress=True)
     assert "1 of 1 done" in capsys.readouterr().err
+
+
+def test_processes_end_when_nobody_wants_more():
+    """Ctrl-C between two results, say: busy workers must not go on without us."""
+    jobs = [(0.0,), (60.0,), (60.0,)]
+    results = Processes(None, 2).results(nap, jobs)
+    next(results)
+    ours = [child for child in multiprocessing.active_children() if ".loky." in type(child).__module__]
+    assert ours
+    results.close()
+    assert not any(child.is_alive() for child in ours)
+
+
+def nap(shared, seconds):
+    time.sleep(seconds)

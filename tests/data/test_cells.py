@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from variegate import similarity
-from variegate.data import UnreadableInput, read_table
+from variegate.data import DataWarning, UnreadableInput, read_table
 
 MISSING = pd.DataFrame({"a": [1.0, np.nan, 3.0, 100.0], "b": [1.0, 2.0, 3.0, 4.0], "c": ["u", "v", None, "v"]})
 FULL = pd.DataFrame({"a": [1.0, 2.0]})
@@ -112,3 +112,33 @@ def test_booleans_and_nullable_types_are_numbers():
     frame = pd.DataFrame({"p": [True, False], "q": pd.array([1, 2], dtype="Int64"), "r": [1.5, 2.5]})
     np.testing.assert_array_equal(read_table(frame).X, [[1, 1, 1.5], [0, 2, 2.5]])
     np.testing.assert_array_equal(read_table(pl.from_pandas(frame)).X, [[1, 1, 1.5], [0, 2, 2.5]])
+
+
+NO_CATEGORIES = {
+    "percentages": ["12%", "7.5 %", "100%", "x"],
+    "hexadecimal numbers": ["0x1f", "0xAA", "0x3", "0x1f"],
+    "dates": ["2020-01-31", "2020-02-01", "2021-01-01 10:00", "2020-01-31"],
+    "times": ["10:30", "11:45:10", "9:05", "10:30"],
+    "numbers with separators": ["1,234,567", "12 345 678", "1'000", "1'000"],
+    "numbers with a limit": ["<0.5", "> 100", "<0.5", "normal"],
+    "words that differ in nearly every row": ["a", "b", "c", "d"],
+}
+
+
+@pytest.mark.parametrize(("kind", "cells"), NO_CATEGORIES.items(), ids=NO_CATEGORIES)
+def test_text_that_is_no_category_is_told(kind, cells):
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "t": cells})
+    said = rf"table, column 't': {kind}, such as '.*', became \d columns .*drop=\['t'\]; .* say categorical=\['t'\]"
+    with pytest.warns(DataWarning, match=said):
+        assert len(read_table(frame).features) == 1 + len(set(cells))
+    assert len(read_table(frame, categorical="t").features) == 1 + len(set(cells))  # as asked, in silence
+
+
+def test_numbers_that_may_be_codes_are_reported():
+    i = np.arange(30)
+    frame = pd.DataFrame({"centre": i % 5 + 1, "sex": i % 2, "steps": i % 7 * 2, "half": i % 4 / 2, "x": i})
+    frame["year"] = 2000 + i % 3
+    assert read_table(frame).report.codes == ("centre",)
+    assert read_table(frame, categorical="centre").report.codes == ()
+    genotypes = pd.DataFrame(np.random.default_rng(0).integers(0, 3, size=(30, 60)))
+    assert read_table(genotypes).report.codes == ()

@@ -396,7 +396,10 @@ def test_a_small_file_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch,
         np.savez_compressed(path, X=np.zeros((2000, 200)))
     else:
         path.write_bytes(gzip.compress(b"a,b\n" + b"0,0\n" * 500_000))
-    with pytest.raises(UnreadableInput, match=r"unpacks to more than 100 times its .* bytes.*unpack it yourself"):
+    with pytest.raises(UnreadableInput, match=r"unpacks to more than 100 times its .* bytes.*give trust=True"):
+        read_table(path)
+    assert read_table(path, trust=True).X.any() == 0
+    with pytest.raises(UnreadableInput, match="unpacks to more"):  # trust ends with the call
         read_table(path)
 
 
@@ -412,3 +415,87 @@ def test_several_outcomes(tmp_path):
     joined = read_table(genes, ["died", "months"], outcome_table=clinic, missing="drop_samples")
     assert joined.y["died"].tolist() == ["no", "yes"]
     assert joined.samples == ("P2", "P3")
+
+
+def test_names_are_checked_before_cells(tmp_path):
+    table, second = tmp_path / "t.csv", tmp_path / "u.csv"
+    table.write_text("id,a,y\ns1,1,2\ns2,1\n")  # the last line is too short
+    second.write_text("id,stage\ns1,I\ns2\n")
+    for options, message in (
+        ({"outcome": "Y"}, "t.csv: expected an outcome column 'Y'.* did you mean 'y'"),
+        ({"outcome": "y", "drop": "b"}, r"columns to drop to exist, but \['b'\]"),
+        ({"outcome": "y", "categorical": "b"}, "categorical columns"),
+        ({"outcome": "y", "id_column": "b"}, "an id column 'b'"),
+        ({"outcome": "y", "always_include": "b"}, "always_include: there is no feature called 'b' in .*t.csv, which"),
+        ({"outcome": "y", "always_include": "y"}, "always_include: 'y' is the outcome, holds ids or is left out"),
+        ({"outcome": "stag", "outcome_table": second}, "u.csv: expected an outcome column 'stag'.* mean 'stage'"),
+        ({"outcome": "stage", "outcome_table": second, "outcome_id": "no"}, "u.csv: expected an id column 'no'"),
+        ({"outcome": "stage", "outcome_table": second, "always_include": "age"}, "'age' in .* or the second table"),
+        ({"outcome": "y"}, "line 3: expected 3 columns"),
+    ):
+        with pytest.raises(UnreadableInput, match=message):
+            read_table(table, **options)
+    turned = FRAME.set_index("id").T
+    with pytest.raises(UnreadableInput, match=r"an outcome column 'Y'.* did you mean 'y'"):
+        read_table(turned, "Y", samples="columns")
+
+
+def test_columns_of_the_second_table_become_features(tmp_path):
+    clinic = pd.DataFrame(
+        {"id": ["s4", "s2", "s1", "s9"], "y": [4, 2, 1, 9], "age": [40, 20, None, "old"], "site": [*"NSN", "W"]}
+    )
+    clinic.to_csv(tmp_path / "clinic.csv", index=False)
+    genes = FRAME[["id", "a", "b"]]
+    how = {"outcome_table": tmp_path / "clinic.csv", "always_include": ["b", "age", "site"]}
+    with pytest.warns(DataWarning, match="1 of 4 samples are not in"):
+        table = read_table(genes, "y", missing="impute", **how)
+    assert table.features == ("a", "b", "age", "site=N", "site=S")
+    assert table.groups == (None, None, None, "site", "site")
+    assert table.X.tolist() == [[1, 0, 30, 1, 0], [2, 1, 20, 0, 1], [4.5, 1, 40, 1, 0]]
+    with (
+        pytest.warns(DataWarning),
+        pytest.raises(UnreadableInput, match=r"clinic.csv: .* age \(1\); choose") as caught,
+    ):
+        read_table(genes, "y", **how)
+    assert "pandas table" not in str(caught.value)
+    with (
+        pytest.warns(DataWarning),
+        pytest.raises(UnreadableInput, match=r"'age' has 1 missing values.*'drop_samples'"),
+    ):
+        read_table(genes, "y", missing="drop_features", **how)
+    clinic.assign(age=[40, "old", 1, 2]).to_csv(tmp_path / "clinic.csv", index=False)
+    with (
+        pytest.warns(DataWarning),
+        pytest.raises(UnreadableInput, match=r"clinic.csv, line 3, column 'age': .* 'old'"),
+    ):
+        read_table(genes, "y", **how)
+
+
+def test_only_rows_of_the_classes_need_values(tmp_path):
+    genes = FRAME[["id", "a"]].assign(b=[1, 2, None, 4])
+    clinic = pd.DataFrame({"id": FRAME["id"], "stage": ["I", "II", "III", None], "age": [1, 2, None, None]})
+    how = {"outcome_table": clinic, "always_include": "age"}
+    table = read_table(genes, "stage", classes=["I", "II"], **how)
+    assert (table.samples, table.y.tolist(), table.report.other_classes) == (("s1", "s2"), ["I", "II"], 2)
+    assert table.X.tolist() == [[1, 1, 1], [2, 2, 2]]
+    with pytest.raises(UnreadableInput, match="classes: there is no class 'IV' in 'stage', which has I, II, III"):
+        read_table(genes, "stage", classes=["I", "IV"], **how)
+    with pytest.raises(UnreadableInput, match=r"the pandas table: .* b \(1\), age \(1\)"):
+        read_table(genes, "stage", classes=["I", "II", "III"], **how)
+    with pytest.raises(ValueError, match="classes goes with outcome"):
+        read_table(genes, classes=["I"])
+    numbers = FRAME.assign(y=[1.0, 2.0, 1.0, np.nan])  # blanks make them floats
+    assert read_table(numbers, "y", classes=["1"]).samples == ("s1", "s3")
+
+
+def test_arrays_that_are_not_understood_are_refused(tmp_path):
+    np.savez(tmp_path / "t.npz", X=np.ones((3, 2)), features=["a", "b"], entrez=[1, 2], y=[1, 2, 3])
+    with pytest.raises(
+        UnreadableInput, match=r"the table 'X' \(3, 2\), .* got 'entrez' of shape \(2,\); save the file"
+    ):
+        read_table(tmp_path / "t.npz", "y")
+
+
+def test_ids_may_stand_beside_the_table(tmp_path):
+    np.savez(tmp_path / "t.npz", X=X, patient=["p1", "p2", "p3", "p4"], y=[1, 2, 3, 4])
+    assert read_table(tmp_path / "t.npz", "y", id_column="patient", drop="patient").samples == ("p1", "p2", "p3", "p4")

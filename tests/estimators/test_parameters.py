@@ -13,6 +13,7 @@ from variegate.estimators import EmptySelectionWarning
 from variegate.estimators.progress import ProgressLine
 from variegate.estimators.screened import JOINS
 from variegate.inference import Progress
+from variegate.tables import selection_table
 
 pytestmark = pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
 QUICK = {"max_iter": 6, "random_state": 0}
@@ -194,9 +195,61 @@ def test_groups_go_together(make, kind, solver):
     model = make(groups=groups, n_features_to_select=2, **solver).fit(frame, y if make is regress else y > 0)
     assert model.support_.tolist() == [True, False, False, False, False, True, True, True]
     assert len(set(model.inclusion_probabilities_[5:])) == 1
-    assert model.posterior_.names.tolist()[-1] == "site=0+site=1+site=2"
-    assert np.count_nonzero(model.map_coef_) >= 3
+    assert model.posterior_.names.tolist()[-1] == "site"
+    assert np.count_nonzero(model.map_coef_) == 3  # of the three sites one is what the others are compared with
     assert model.score(frame, y if make is regress else y > 0) > 0.7
+
+
+LEVELS = np.repeat([0, 1, 2], [N // 2, N // 4, N - N // 2 - N // 4])
+SITES = pd.DataFrame(np.hstack([X[:, :5], np.eye(3)[LEVELS]]), columns=[*"abcde", "site=0", "site=1", "site=2"])
+BY_SITE = X[:, 0] + 2.0 * (LEVELS == 1) + 0.3 * np.random.default_rng(8).normal(size=N)
+GROUPS = [None] * 5 + ["site"] * 3
+
+
+@pytest.mark.parametrize("make", [regress, classify])
+@pytest.mark.parametrize("always", [None, ["site"], ["site=0", "site=1", "site=2"]])
+def test_the_commonest_of_a_category_is_its_reference(make, always):
+    """All of them and an intercept would leave their coefficients open, with intervals of any width."""
+    y = BY_SITE if make is regress else BY_SITE + np.random.default_rng(9).normal(size=N) > 1
+    model = make(groups=GROUPS, always_include=always, n_features_to_select=2).fit(SITES, y)
+    table = selection_table(model).set_index("feature").loc[["site=0", "site=1", "site=2"]]
+    assert table["role"].tolist() == ["reference", *["candidate" if always is None else "always included"] * 2]
+    assert table["inclusion_probability"].nunique() == 1
+    assert table["selected"].all()
+    assert table.loc["site=0", ["coefficient", "lower", "upper"]].tolist() == [0, 0, 0]
+    assert table.loc["site=1", "lower"] > 0
+    assert (table["upper"] - table["lower"]).max() < 5
+    assert model.predict(SITES).shape == (N,)
+
+
+def test_a_category_counts_as_the_columns_beside_its_reference():
+    model = regress(groups=GROUPS, slab_precision=10.0, expected_size=2.0).fit(SITES, BY_SITE)
+    fewer = SITES.drop(columns="site=0")
+    plain = regress(groups=GROUPS[:-1], slab_precision=10.0, expected_size=2.0).fit(fewer, BY_SITE)
+    S = np.array([0, 5])
+    assert model.posterior_.target.log_evidence(S) == plain.posterior_.target.log_evidence(S)
+    incomplete = regress(groups=GROUPS[:-1], expected_size=2.0).fit(fewer, BY_SITE)
+    assert not len(incomplete.selection_.candidates.references)
+
+
+def test_a_category_is_meant_by_its_name():
+    model = regress(groups=GROUPS, prior_log_odds={"site": 1.0}, expected_size=2.0).fit(SITES, BY_SITE)
+    assert model.posterior_.names.tolist() == [*"abcde", "site"]
+    assert model.posterior_.condition(exclude="site").inclusion_prob()[-1] == 0
+    assert model.as_support(["site"]).tolist() == [False] * 5 + [True] * 3
+    listed = regress(groups=GROUPS, prior_log_odds=[0] * 5 + [1] * 3, expected_size=2.0).fit(SITES, BY_SITE)
+    np.testing.assert_array_equal(model.inclusion_probabilities_, listed.inclusion_probabilities_)
+    with pytest.raises(ValueError, match=r"no feature called 'sit'.* did you mean 'site"):
+        regress(groups=GROUPS, always_include="sit").fit(SITES, BY_SITE)
+    with pytest.raises(ValueError, match="A group has columns both inside and outside of always_include"):
+        regress(groups=GROUPS, always_include="site=1").fit(SITES, BY_SITE)
+
+
+def test_a_category_that_was_screened_out_joins():
+    frame = SITES.assign(a=BY_SITE + 0.1 * X[:, 7])
+    model = regress(groups=GROUPS, screen=1, expected_size=1.0).fit(frame, BY_SITE + (LEVELS == 1))
+    assert model.posterior_.names.tolist()[-1] == "site"
+    assert model.selection_.certificate.passes < 10
 
 
 @solvers

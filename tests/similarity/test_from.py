@@ -25,6 +25,8 @@ BUILDERS = {
     "network": lambda: similarity.from_network(RING, range(40), hubs=10, rank=15),
     "coordinates": lambda: similarity.from_coordinates(POINTS, 0.2),
     "coordinates, several scales": lambda: similarity.from_coordinates(POINTS, [0.05, 0.3], rank=20),
+    "positions": lambda: similarity.from_positions(POINTS[:, 0], LABELS, 0.2),
+    "positions, low rank": lambda: similarity.from_positions(POINTS[:, 0], LABELS, 0.2, rank=20),
     "groups": lambda: similarity.from_groups(LABELS),
     "groups, low rank": lambda: similarity.from_groups(LABELS, rank=20),
     "annotations": lambda: similarity.from_annotations(MEMBERS, [str(i) for i in range(40)]),
@@ -321,3 +323,56 @@ def test_a_feature_without_variance_has_a_zero_row():
 def test_bad_kernels(kernel, options, message):
     with pytest.raises(ValueError, match=message):
         similarity.from_kernel(kernel, **options)
+
+
+class TestPositions:
+    X = np.sort(np.random.default_rng(5).random(300)) * 1e6
+    CHROMOSOMES = np.repeat(["1", "2", "X"], 100)
+
+    def kernel(self, sigma):
+        K = np.exp(-(np.subtract.outer(self.X, self.X) ** 2) / sigma**2)
+        return K * (self.CHROMOSOMES[:, None] == self.CHROMOSOMES)
+
+    @pytest.mark.parametrize("sigma", [3e4, 3e5, 1e8])
+    def test_the_kernel_within_lines(self, sigma):
+        phi = np.asarray(similarity.from_positions(self.X, self.CHROMOSOMES, sigma))
+        np.testing.assert_allclose(phi @ phi.T, self.kernel(sigma), atol=2e-4)
+
+    def test_more_cells_than_columns_are_mixed(self):
+        phi = np.asarray(similarity.from_positions(self.X, self.CHROMOSOMES, 1e3, rank=200))
+        assert phi.shape == (300, 200)
+        off = phi @ phi.T - self.kernel(1e3)
+        assert np.abs(off).max() < 6 / np.sqrt(200)
+        assert abs(off.mean()) < 0.005
+        twin = np.asarray(
+            similarity.from_positions([*self.X, self.X[7] + 1.0], [*self.CHROMOSOMES, "1"], 1e3, rank=200)
+        )
+        assert twin[7] @ twin[300] > 0.999
+
+    def test_the_default_reaches_to_the_fifth_neighbour_whatever_the_scale(self):
+        phi = similarity.from_positions(self.X, self.CHROMOSOMES)
+        np.testing.assert_allclose(phi, similarity.from_positions(1e-3 * self.X, self.CHROMOSOMES), atol=1e-9)
+        likeness = np.asarray(phi @ phi.T)
+        neighbours = (likeness > 0.3).sum(axis=1) - 1
+        assert 4 <= np.median(neighbours) <= 12
+        assert np.linalg.matrix_rank(phi) > 60  # sets of dozens of features are possible
+
+    def test_positions_that_coincide_and_lines_of_one(self):
+        assert np.ptp(np.asarray(similarity.from_positions([5.0, 5.0, 5.0])), axis=0).max() < 1e-15
+        np.testing.assert_allclose(np.linalg.norm(similarity.from_positions([1, 2], ["a", "b"]), axis=1), 1)
+        assert similarity.from_positions(pd.Series([1.0, 2.0], index=["a", "b"])).names == ("a", "b")
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (([1, np.nan],), "positions must be finite numbers"),
+            (([[1, 2]],), "positions must be finite numbers"),
+            ((["a"],), "positions must be finite numbers"),
+            (([1, 2], ["a"]), "a label for each of the 2 positions, got 1"),
+            (([1, 2], None, -1), 'bandwidth must be "near" or a positive number, got -1'),
+            (([1, 2], None, "mean"), "got 'mean'"),
+        ],
+    )
+    def test_wrong_ones(self, arguments, message):
+        with pytest.raises(ValueError, match=message):
+            similarity.from_positions(*arguments)

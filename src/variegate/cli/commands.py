@@ -50,7 +50,9 @@ Examples:
     "--diversity", type=Number(0, 1000), default=1.0, show_default=True,
     help="How unlike the features of a set should be: 0 does not care, 4 wants much.",
 )  # fmt: skip
-@click.option("--always-include", type=NAMES, metavar="A,B", help="Columns in every set (age, batch), not counted.")
+@click.option(
+    "--always-include", type=NAMES, metavar="A,B", help="Columns in every set (age, batch), of either table."
+)
 @click.option("--compare", type=NAMES, metavar="M,M", help="Methods to compare accuracy with, such as lasso,omp.")
 @click.option("--repeats", type=POSITIVE, default=5, show_default=True, help="Splits of that comparison.")
 @click.option("--frontier", is_flag=True, help="Find out what diversity costs: accuracy for several --diversity.")
@@ -85,6 +87,8 @@ def select(**options: Any) -> None:
 @click.argument("model", type=FILE)
 @click.argument("table", type=FILE)
 @table_options
+@click.option("--outcome-table", type=FILE, help="Second table with columns of the model (age), joined by sample id.")
+@click.option("--outcome-id", metavar="COLUMN", help="Its column of sample ids. Default: the first.")
 @click.option("--level", type=SHARE, default=0.95, show_default=True, help="Of intervals.")
 @click.option("--exposure", metavar="COLUMN", help="Of a model of counts: what they are proportional to. Default: 1.")
 @click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Write the CSV here, not to stdout.")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ..comparison import Comparison, compare
+from ..comparison import MEASURES, Comparison, compare
 from .files import new_file
 from .inputs import read_input, read_similarity
 from .messages import Failure, heard_warnings, is_watched, say
@@ -17,37 +18,52 @@ from .show import comparison_summary, csv_text, show_table
 
 
 def run_compare(options: Mapping[str, Any]) -> Comparison:
-    """Read, compare, show; with --out also write all scores."""
-    methods, quiet = list(options["methods"]), options["quiet"]
-    with heard_warnings(quiet):
-        data = read_input(options)
-        for note in data.notes:
-            say(note, quiet)
-        similarity, told = read_similarity(options, data.table.features)
-        say(f"{told}; comparing {', '.join(methods)} over {options['repeats']} splits", quiet)
-        found = compare(
-            methods,
-            data.X,
-            data.y,
-            similarity=similarity,
-            task=data.task,
-            repeats=options["repeats"],
-            test_size=options["test_size"],
-            size=options["size"],
-            screen=options["screen"],
-            reference=methods[0],
-            random_state=options["seed"],
-            n_jobs=options["jobs"],
-            progress=is_watched(quiet),
-        )
-    if found.table.empty:
-        raise Failure(f"every method failed: {found.failures['error'].iloc[0].splitlines()[-1]}")
-    if options["out"] is not None:
-        with new_file(Path(options["out"]), options["overwrite"]) as path:
-            path.write_text(csv_text(found.table), encoding="utf-8")
-        say(f"wrote all scores to {options['out']}", quiet)
+    """Read, compare, show; with --out also write all scores, and beside them a row for each method."""
+    quiet = options["quiet"]
+    with ExitStack() as files:  # opened first: what cannot be written is known before the work
+        paths = [files.enter_context(new_file(path, options["overwrite"])) for path in _outputs(options)]
+        with heard_warnings(quiet):
+            found = _compared(options)
+        if found.table.empty:
+            raise Failure(f"every method failed: {found.failures['error'].iloc[0].splitlines()[-1]}")
+        for path, table in zip(paths, (found.table, found.wide()), strict=False):
+            path.write_text(csv_text(table), encoding="utf-8")
+    if paths:
+        say("wrote all scores to {}, and a row for each method to {}".format(*_outputs(options)), quiet)
     if options["as_json"]:
         click.echo(as_json(comparison_summary(found)))
     else:
-        show_table(found.summary().reset_index(), f"mean ± sd over {options['repeats']} splits")
+        title = f"mean ± sd over {options['repeats']} splits"
+        show_table(found.summary().rename(columns=MEASURES).reset_index(), title)
     return found
+
+
+def _outputs(options: Mapping[str, Any]) -> list[Path]:
+    if options["out"] is None:
+        return []
+    out = Path(options["out"])
+    return [out, out.with_name(f"{out.stem}_wide{out.suffix}")]
+
+
+def _compared(options: Mapping[str, Any]) -> Comparison:
+    methods, quiet = list(options["methods"]), options["quiet"]
+    data = read_input(options)
+    for note in data.notes:
+        say(note, quiet)
+    similarity, told = read_similarity(options, data.table.features)
+    say(f"{told}; comparing {', '.join(methods)} over {options['repeats']} splits", quiet)
+    return compare(
+        methods,
+        data.X,
+        data.y,
+        similarity=similarity,
+        task=data.task,
+        repeats=options["repeats"],
+        test_size=options["test_size"],
+        size=options["size"],
+        screen=options["screen"],
+        reference=methods[0],
+        random_state=options["seed"],
+        n_jobs=options["jobs"],
+        progress=is_watched(quiet),
+    )

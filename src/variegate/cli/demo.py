@@ -14,9 +14,10 @@ from sklearn.datasets import load_breast_cancer
 
 from ..baselines import Problem
 from ..baselines import select as select_by
+from .clock import Clock
 from .files import new_folder, writing
 from .messages import say
-from .select import FILES, Answer, Clock, find_answer, write_answer
+from .select import FILES, Answer, find_answer, write_answer
 from .show import show_table
 
 ALIKE = 0.9  # |r| from which two columns count as near-copies

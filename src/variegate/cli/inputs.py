@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,20 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..data import Table, read_gene_sets, read_network, read_table
-from ..data.frames import load
-from ..similarity import from_annotations, from_coordinates, from_groups, from_network
+from ..data.places import read_groups, read_places, rows_of
+from ..data.text import trusting
+from ..messages import Argument
+from ..similarity import (
+    SimilarityFeatures,
+    from_annotations,
+    from_coordinates,
+    from_groups,
+    from_network,
+    from_positions,
+)
 from .large_inputs import is_large, read_large_table
-from .messages import Failure
-from .outcomes import labels, outcome_columns, read_outcome
+from .messages import Failure, as_option
+from .outcomes import outcome_columns, read_outcome
 
 
 @dataclass(frozen=True)
@@ -31,6 +40,11 @@ class Input:
 
 def read_input(options: Mapping[str, Any], told: str | None = None) -> Input:
     """Read the table that the options name; `told` is what notes call it, if not by its path."""
+    with trusting(options["trust"]):
+        return _read_input(options, told)
+
+
+def _read_input(options: Mapping[str, Any], told: str | None) -> Input:
     if is_large(options["table"]):
         X, table, notes = read_large_table(options)
         found = read_outcome(table.y, (), options)
@@ -40,12 +54,13 @@ def read_input(options: Mapping[str, Any], told: str | None = None) -> Input:
         outcome_columns(options),
         outcome_table=options["outcome_table"],
         outcome_id=options["outcome_id"],
+        classes=options["classes"] or (),
+        always_include=options.get("always_include") or (),
         drop=options["exclude"] or (),
         **reading_options(options),
     )
     notes = [f"read {len(table.samples)} samples and {len(table.features)} features from {told or options['table']}"]
-    table, kept = _of_classes(table, options["classes"])
-    notes += kept + _happened(table)
+    notes += _happened(table, options["classes"])
     found = read_outcome(table.y, table.features, options)
     X = pd.DataFrame(table.X, columns=list(table.features), copy=False)
     return Input(X, found.y, found.task, table, (*notes, *found.notes))
@@ -62,30 +77,12 @@ def reading_options(options: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _of_classes(table: Table, wanted: tuple[str, ...] | None) -> tuple[Table, list[str]]:
-    if not wanted:
-        return table, []
-    if table.outcome is None:
-        raise Failure("--classes goes with --outcome: times and counts have no classes")
-    found = labels(table.y)
-    unknown = [name for name in wanted if name not in found]
-    if unknown:
-        known = ", ".join(sorted(set(found.tolist()))[:8])
-        raise Failure(f"--classes: there is no class {unknown[0]!r} in {table.outcome!r}, which has {known}")
-    rows = np.isin(found, wanted)
-    assert table.y is not None
-    kept = replace(
-        table,
-        X=table.X[rows],
-        y=table.y[rows],
-        samples=tuple(s for s, stays in zip(table.samples, rows, strict=True) if stays),
-    )
-    return kept, [f"kept {rows.sum()} of {len(rows)} samples, those of class {', '.join(wanted)}"]
-
-
-def _happened(table: Table) -> list[str]:
+def _happened(table: Table, classes: tuple[str, ...] | None) -> list[str]:
     """What reading did to the data."""
     report, said = table.report, []
+    if classes:
+        kept = len(table.samples) + len(report.dropped_samples)
+        said.append(f"kept {kept} of {kept + report.other_classes} samples, those of class {', '.join(classes)}")
     if report.dropped_samples:
         said.append(f"left out {len(report.dropped_samples)} samples with missing values")
     if report.dropped_features:
@@ -94,57 +91,76 @@ def _happened(table: Table) -> list[str]:
         said.append(f"imputed {sum(report.imputed.values())} missing values in {len(report.imputed)} columns")
     if report.constant:
         said.append(f"{len(report.constant)} features are constant and cannot be selected")
+    if report.codes:
+        names = ", ".join(map(repr, report.codes[:5])) + (", …" if len(report.codes) > 5 else "")
+        codes = as_option(Argument("categorical", list(report.codes[:5])))
+        said.append(f"{names}: few whole numbers, taken for quantities; if they are codes, say {codes}")
     return said
 
 
 def read_similarity(options: Mapping[str, Any], features: tuple[str, ...]) -> tuple[Any, str]:
     """Φ of the features, or "columns", and a sentence about it."""
+    with trusting(options["trust"]):
+        return _read_similarity(options, features)
+
+
+def _read_similarity(options: Mapping[str, Any], features: tuple[str, ...]) -> tuple[Any, str]:
     if options["network"]:
         return _from_network(options, features), f"similarity from the network {options['network']}"
     if options["coordinates"]:
         return _from_places(options, features), f"similarity from the coordinates in {options['coordinates']}"
     if options["groups"]:
-        return _from_group_file(options["groups"], features), f"similarity from the groups in {options['groups']}"
+        return _from_group_file(options, features), f"similarity from the groups in {options['groups']}"
     return "columns", "similarity from the correlations of the columns"
 
 
 def _from_network(options: Mapping[str, Any], features: tuple[str, ...]) -> Any:
     network = read_network(options["network"])
     try:
-        return from_network(network, features, rng=options["seed"])
+        return from_network(network, features, rng=options["seed"], **_rank(options))
     except ValueError as error:
         raise Failure(f"{options['network']}: {error}") from error
 
 
 def _from_places(options: Mapping[str, Any], features: tuple[str, ...]) -> Any:
-    path = options["coordinates"]
-    raw = load(path)
-    first = str(raw.frame.columns[0])
-    places = read_table(path, id_column=first if raw.ids is None else None)
-    rows = _rows_of(features, places.samples, path)
-    return from_coordinates(places.X[rows], lonlat=options["lonlat"], rng=options["seed"]).named(features)
+    """Features on lines (chromosomes, wavelengths) have neighbours there; others in the plane, or on the globe."""
+    path, rank = options["coordinates"], _rank(options)
+    places = read_places(path)
+    placed = _to_choose_from(options, features)
+    rows = rows_of(placed, places.names, path, "the place")
+    points, seed = places.points[rows], options["seed"]
+    if points.shape[1] > 1 or options["lonlat"]:
+        phi = from_coordinates(points, options["bandwidth"] or "mean", lonlat=options["lonlat"], rng=seed, **rank)
+    else:
+        blocks = None if places.blocks is None else [places.blocks[i] for i in rows]
+        phi = from_positions(points[:, 0], blocks, options["bandwidth"] or "near", rng=seed, **rank)
+    return _with_others(phi, placed, features)
 
 
-def _from_group_file(path: str, features: tuple[str, ...]) -> Any:
+def _from_group_file(options: Mapping[str, Any], features: tuple[str, ...]) -> Any:
+    path, rank = options["groups"], _rank(options)
     if path.lower().endswith((".gmt", ".gmt.gz")):
-        return from_annotations(read_gene_sets(path), features).named(features)
-    raw = load(path)
-    columns = raw.frame.shape[1]
-    if columns != 2 - (raw.ids is not None):
-        raise Failure(f"{path}: expected two columns, feature and group, got {columns}")
-    names = list(raw.ids) if raw.ids is not None else [str(v) for v in raw.frame.iloc[:, 0]]
-    groups = raw.frame.iloc[:, -1].tolist()
-    rows = _rows_of(features, tuple(names), path)
-    return from_groups([groups[i] for i in rows]).named(features)
+        return from_annotations(read_gene_sets(path), features, **rank).named(features)
+    names, groups = read_groups(path)
+    placed = _to_choose_from(options, features)
+    rows = rows_of(placed, names, path, "the group")
+    return _with_others(from_groups([groups[i] for i in rows], **rank), placed, features)
 
 
-def _rows_of(features: tuple[str, ...], names: tuple[str, ...], path: str) -> list[int]:
-    """The row of each feature; all must be there."""
-    row = {name: i for i, name in enumerate(names)}
-    missing = [name for name in features if name not in row]
-    if missing:
-        raise Failure(
-            f"{path}: {len(missing)} of {len(features)} features are not in it, for instance {missing[0]!r}; "
-            "add them, or leave them out with --exclude"
-        )
-    return [row[name] for name in features]
+def _to_choose_from(options: Mapping[str, Any], features: tuple[str, ...]) -> list[str]:
+    """Features that are not always included: only these have to be in the files that say what is alike."""
+    always = set(options.get("always_include") or ())
+    return [name for name in features if name not in always and name.partition("=")[0] not in always]
+
+
+def _with_others(phi: Any, placed: list[str], features: tuple[str, ...]) -> Any:
+    """Φ for all features: those that have no place are similar to no other."""
+    others = [name for name in features if name not in set(placed)]
+    full = np.zeros((len(features), phi.shape[1] + len(others)))
+    full[[j for j, name in enumerate(features) if name in set(placed)], : phi.shape[1]] = phi
+    full[[features.index(name) for name in others], phi.shape[1] :] = np.eye(len(others))
+    return SimilarityFeatures(full, features, phi.trace_error)
+
+
+def _rank(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {} if options["rank"] is None else {"rank": options["rank"]}

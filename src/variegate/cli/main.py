@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Sequence
 
 import click
 
 from .. import __version__
+from .clock import process_started
 from .commands import compare, demo, paper, predict, report, select
 from .messages import FAILED, INTERRUPTED, OK, USAGE, explained, fail
 from .signals import interruptible
@@ -43,7 +45,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code; every failure is one line on stderr."""
     try:
         with interruptible():
-            cli.main(args=None if arguments is None else list(arguments), prog_name="variegate", standalone_mode=False)
+            typed = arguments is None
+            cli.main(
+                args=None if arguments is None else list(arguments),
+                prog_name="variegate",
+                standalone_mode=False,
+                obj=process_started() if typed else time.perf_counter(),
+            )
         if sys.stdout is not None:  # closed by whoever called
             sys.stdout.flush()
         return OK

@@ -74,7 +74,7 @@ def as_option(argument: Argument) -> str:
     option = _OPTIONS.get(argument.name, f"--{argument.name.replace('_', '-')}")
     if not _has(option):
         return f"{argument} (in Python; there is no such option)"
-    if argument.value is None:
+    if argument.value is None or argument.value is True:
         return option
     names = isinstance(argument.value, list)  # separated by commas; one inside of a name is written twice
     value = ",".join(name.replace(",", ",,") for name in argument.value) if names else str(argument.value)

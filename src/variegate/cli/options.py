@@ -178,17 +178,26 @@ table_options = together(
     ),
     click.option("--categorical", type=NAMES, metavar="A,B", help="Columns of numbers to read as categories."),
     click.option("--delimiter", metavar="CHAR", help="Of text files. Default: found in the header."),
+    click.option("--trust", is_flag=True, help="Read compressed files of any ratio; above 100 they may fill memory."),
 )  # fmt: skip
 similarity_options = together(
     click.option(
         "--network", type=FILE,
         help="Features are alike if their distances to the hubs agree: BioGRID, STRING, GraphML or edge list.",
     ),
-    click.option("--coordinates", type=FILE, help="Features are alike if close: a column of names, then coordinates."),
+    click.option(
+        "--coordinates", type=FILE,
+        help="Features are alike if close: names, then coordinates, or chromosome and position; or .map, .bim.",
+    ),
     click.option("--lonlat", is_flag=True, help="The coordinates are longitude and latitude."),
+    click.option(
+        "--bandwidth", type=Number(min=0, min_open=True), metavar="DISTANCE",
+        help="How far apart features are still alike: in base pairs, km (--lonlat), … Default: by the data.",
+    ),
     click.option(
         "--groups", type=FILE, help="Features are alike if in one group: columns feature, group; or gene sets (.gmt)."
     ),
+    click.option("--rank", type=POSITIVE, metavar="D", help="Dimensions of likeness: a set has at most D features."),
 )  # fmt: skip
 cluster_option = click.option("--cluster", metavar="ADDRESS", help="Dask scheduler, such as tcp://10.0.0.1:8786.")
 run_options = together(
@@ -229,8 +238,11 @@ def check_similarity(options: Mapping[str, Any]) -> None:
     given = [f"--{name}" for name in ("network", "coordinates", "groups") if options[name]]
     if len(given) > 1:
         raise click.UsageError(f"{' and '.join(given)} exclude each other: similarity has one source")
-    if options["lonlat"] and not options["coordinates"]:
-        raise click.UsageError("--lonlat needs --coordinates")
+    for name in ("lonlat", "bandwidth"):
+        if options[name] and not options["coordinates"]:
+            raise click.UsageError(f"--{name} needs --coordinates")
+    if options["rank"] and not given:
+        raise click.UsageError("--rank needs --network, --coordinates or --groups")
 
 
 def check_methods(names: tuple[str, ...], option: str) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ..data.outcome import labels
 from ..tasks import count_rows, survival_rows
 from .messages import Failure
 
@@ -79,13 +80,6 @@ def _other_kinds(y: NDArray[Any], name: str, features: Sequence[str]) -> tuple[s
     if y.min() >= 0 and (y % 1 == 0).all() and y.max() < 100 * max(y.mean(), 1.0) and y.var() > y.mean():
         return (f"if {name!r} holds counts, say --counts {name}",)
     return ()
-
-
-def labels(y: Any) -> NDArray[Any]:
-    """Classes as text, whole numbers without a decimal point: "1", not "1.0"."""
-    return np.array(
-        [str(int(v)) if isinstance(v, float) and v.is_integer() else str(v) for v in np.asarray(y).tolist()]
-    )
 
 
 def outcome_task(y: Any, name: str, asked: str | None) -> tuple[str, str]:

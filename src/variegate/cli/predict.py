@@ -14,6 +14,8 @@ from ..candidates import by_column
 from ..data import Table, read_table
 from ..data.csv_table import open_text_table
 from ..data.errors import did_you_mean
+from ..data.frames import open_source
+from ..data.text import trusting
 from ..estimators import DiverseCounts, DiverseRegressor, DiverseSurvival
 from ..saving import load
 from ..selection import selection_of
@@ -29,7 +31,7 @@ QUARTILES = (0.25, 0.5, 0.75)  # of the times of events, at which survival is pr
 
 def run_predict(options: Mapping[str, Any]) -> pd.DataFrame:
     """Read, predict, and write to stdout or to a file."""
-    with heard_warnings(options["quiet"]):
+    with heard_warnings(options["quiet"]), trusting(options["trust"]):
         model = load(options["model"])
         header = _header(options)
         table = _read(options, model, header)
@@ -101,6 +103,11 @@ def _read(options: Mapping[str, Any], model: Any, header: tuple[str, ...]) -> Ta
     how["categorical"] = {*how["categorical"], *(name for name in header if name in factors)}
     if how["missing"] == "impute":
         how["missing"] = _typical(model)
+    second = options["outcome_table"]
+    if second is not None:
+        also = {*open_source(second, how["delimiter"]).columns} - {options["outcome_id"]}
+        how["categorical"] |= factors & also
+        how |= {"outcome_table": second, "outcome_id": options["outcome_id"], "always_include": known & also}
     return read_table(options["table"], exposure, drop=drop, **how)
 
 
@@ -123,13 +130,15 @@ def _typical(model: Any) -> dict[str, float | str]:
     most: dict[str, float] = {}
     selection = selection_of(model)
     columns = zip(map(str, selection.column_names), _factors(model), selection.used, strict=True)
+    references = set(selection.candidates.references.tolist())
     for j, (name, factor, used) in enumerate(columns):
         if factor is None:
             found[name] = (
                 float(np.median(model.selection_.training_column(j))) if used else 0.0
             )  # unused: any value will do
             continue
-        count = model.selection_.training_column(j).sum()
+        # a reference is the commonest
+        count = np.inf if j in references else model.selection_.training_column(j).sum()
         if count > most.get(factor, -1.0):
             found[factor], most[factor] = name.removeprefix(f"{factor}="), count
     return found

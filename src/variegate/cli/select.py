@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import time
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +18,17 @@ from ..diagnostics import Diagnostics
 from ..estimators import ESTIMATORS
 from ..saving import save
 from ..tables import Findings, findings
+from .clock import Clock
 from .files import new_folder, writing
 from .inputs import Input, read_input, read_similarity
 from .messages import heard_warnings, is_watched, say, told
 from .record import as_json, run_record, unlike_before
-from .show import csv_text, show_selection
-from .signals import check_interrupt
+from .show import csv_text, show_comparison, show_selection
 
 QUICK = Diverse(max_iter=4)  # laps: fine probabilities are for the answer, a set of each split needs less
 FILES = (
-    "selection.csv", "groups.csv", "alternatives.csv", "comparison.csv", "frontier.csv", "model.vg", "report.html",
-    "run.json",
+    "selection.csv", "groups.csv", "alternatives.csv", "comparison.csv", "comparison_wide.csv", "frontier.csv",
+    "model.vg", "report.html", "run.json",
 )  # fmt: skip
 SIZES = (2, 4, 6, 8, 10, 15, 20, 30)  # of the frontier, up to the larger of ten and twice the selected set
 
@@ -46,30 +44,6 @@ class Answer:
     about: dict[str, Any]
 
 
-@dataclass
-class Clock:
-    """Seconds of each step."""
-
-    quiet: bool
-    started: float = field(default_factory=time.perf_counter)
-    steps: dict[str, float] = field(default_factory=dict)
-
-    @contextmanager
-    def step(self, name: str, told: str = "") -> Iterator[None]:
-        """Say what begins, and remember how long it took."""
-        if told:
-            say(told, self.quiet)
-        before = time.perf_counter()
-        yield
-        check_interrupt()
-        self.steps[name] = round(time.perf_counter() - before, 3)
-
-    @property
-    def seconds(self) -> float:
-        """Since the start."""
-        return round(time.perf_counter() - self.started, 3)
-
-
 def run_select(options: Mapping[str, Any]) -> Answer:
     """The whole command: read, fit, compare, write, and show."""
     quiet, out = options["quiet"], Path(options["out"])
@@ -80,6 +54,8 @@ def run_select(options: Mapping[str, Any]) -> Answer:
             write_answer(folder, answer, clock)
     say(f"done in {clock.seconds:.0f} s; open {out / 'report.html'}", quiet)
     show_selection(answer, out, options["as_json"])
+    if answer.comparison is not None and not options["as_json"]:
+        show_comparison(answer.comparison, quiet)
     return answer
 
 
@@ -213,8 +189,9 @@ def write_answer(folder: Path, answer: Answer, clock: Clock) -> None:
         joined[column] = ["; ".join(map(str, names)) for names in joined[column]]
     tables["alternatives"] = joined
     table = None if answer.comparison is None else answer.comparison.table
-    if table is not None:
+    if answer.comparison is not None:
         tables["comparison"] = table
+        tables["comparison_wide"] = answer.comparison.wide()
     if answer.frontier is not None:
         points = answer.frontier.points
         tables["frontier"] = points.drop(columns="positions").assign(names=points["names"].map("; ".join))

@@ -10,7 +10,9 @@ from typing import Any
 import click
 import pandas as pd
 
-from .messages import is_terminal, one_line
+from ..comparison import MEASURES
+from ..tasks import task_named
+from .messages import is_terminal, one_line, say
 from .record import as_json
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a formula begins with
@@ -24,6 +26,20 @@ def show_selection(answer: Any, out: Path, json: bool) -> None:
         click.echo(as_json(selection_summary(answer, chosen, out)))
         return
     show_table(chosen.drop(columns=["selected", "rank"]), f"{len(chosen)} selected features")
+
+
+def show_comparison(comparison: Any, quiet: bool) -> None:
+    """Accuracy and diversity of the methods: a table on a terminal, else a line each, since stdout has another."""
+    accuracy = task_named(comparison.task).accuracy
+    found, splits = comparison.summary(), comparison.selections["repeat"].nunique()
+    names = {name: MEASURES[name] for name in (accuracy, "log det", "largest |r|", "stability") if name in found}
+    title = f"Methods on the same {splits} splits: mean ± sd"
+    if is_terminal(sys.stdout):
+        show_table(found[list(names)].rename(columns=names).reset_index(), title)
+        return
+    for method, row in found[list(names)].iterrows():
+        said = "; ".join(f"{name} {row[column]}" for column, name in names.items())
+        say(f"{method}: {said}", quiet)
 
 
 def selection_summary(answer: Any, chosen: pd.DataFrame, out: Path) -> dict[str, Any]:

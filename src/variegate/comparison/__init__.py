@@ -2,8 +2,17 @@
 
 from .compare import compare
 from .frontier import Frontier, frontier
-from .result import Comparison
+from .result import MEASURES, Comparison
 from .stability import StabilitySelection, stability_selection
 from .store import StoreError
 
-__all__ = ["Comparison", "Frontier", "StabilitySelection", "StoreError", "compare", "frontier", "stability_selection"]
+__all__ = [
+    "MEASURES",
+    "Comparison",
+    "Frontier",
+    "StabilitySelection",
+    "StoreError",
+    "compare",
+    "frontier",
+    "stability_selection",
+]

@@ -15,6 +15,24 @@ from .study import Study
 from .trial import job_key
 
 TESTS = {"signed_rank": metrics.signed_rank, "rank_sum": metrics.rank_sum}
+MEASURES = {
+    "size": "features chosen",
+    "R2": "R² on held-out rows",
+    "MSE": "squared error on held-out rows",
+    "AUC": "AUC on held-out rows",
+    "log loss": "log loss on held-out rows",
+    "accuracy": "share of held-out rows classified right",
+    "concordance": "concordance on held-out rows",
+    "D2": "D² on held-out rows",
+    "mean error": "mean error on held-out rows",
+    "log det": "diversity (log det; 0: all differ)",
+    "largest |r|": "largest |r| of two chosen",
+    "mean |r|": "mean |r| of two chosen",
+    "distance": "mean distance of two chosen",
+    "communities": "communities hit",
+    "stability": "stability over splits (1: same sets)",
+    "seconds": "seconds to choose",
+}
 MARKS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 
 
@@ -111,6 +129,25 @@ class Comparison:
             out[metric] = pd.Series(cells, index=rows["method"].to_numpy())
         out["stability"] = pd.Series({name: self._stability(name) for name in self.methods}).round(2)
         return out
+
+    def wide(self) -> pd.DataFrame:
+        """One row for each method: means and standard deviations over the repeats, in columns that say what they are.
+
+        >>> from variegate.comparison import compare
+        >>> X = np.random.default_rng(0).normal(size=(50, 4))
+        >>> found = compare(["omp"], X, X[:, 1], size=1, repeats=2, reference="omp", progress=False).wide()
+        >>> found.columns[:4].tolist()
+        ['method', 'splits', 'features chosen', 'R² on held-out rows: mean']
+        """
+        good = self.selections[self.selections["error"].isna()].groupby("method")
+        out = pd.DataFrame({"splits": good.size(), MEASURES["size"]: good["size"].mean()})
+        found = self.statistics()
+        for metric, rows in found.groupby("metric", sort=False):
+            by_method, name = rows.set_index("method"), MEASURES.get(str(metric), str(metric))
+            out[f"{name}: mean"], out[f"{name}: sd"] = by_method["mean"], by_method["sd"]
+        out[MEASURES["stability"]] = pd.Series({name: self._stability(name) for name in self.methods})
+        out[MEASURES["seconds"]] = good["seconds"].mean()
+        return out.reindex(self.methods).rename_axis("method").reset_index()
 
     def _stability(self, method: str) -> float:
         rows = self.selections[(self.selections["method"] == method) & self.selections["error"].isna()]

@@ -1,14 +1,19 @@
 """Tasks handed out to processes or to a Dask cluster, and what comes back: a result, or word that a worker died."""
 
+import multiprocessing
+import os
+import signal
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError
+from contextlib import suppress
 from typing import Any, NamedTuple, Protocol
 
 from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 from threadpoolctl import threadpool_limits
 
+ENDING = 10  # seconds until a killed process is gone
 PATIENCE = 120  # seconds that a cluster may be without any worker
 
 Job = tuple[Any, ...]
@@ -51,17 +56,24 @@ class Processes:
         while left:
             handed_out: set[int] = set()
             calls = self._calls(run, list(left.items()), handed_out)
+            found = Parallel(n_jobs=self.n_jobs, batch_size=1, return_as="generator_unordered")(calls)
             try:
-                for i, result in Parallel(n_jobs=self.n_jobs, batch_size=1, return_as="generator_unordered")(calls):
+                for i, result in found:
                     yield left.pop(i), result
             except BrokenExecutor as error:
                 for i in sorted(handed_out & left.keys()):
                     yield left.pop(i), Died(_in_one_line(error))
+            except BaseException:  # Ctrl-C, or nobody wants more
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # that tasks are cancelled is what is wanted
+                    found.close()
+                end_processes()
+                raise
 
     def _calls(self, run: Run, numbered: list[tuple[int, Job]], handed_out: set[int]) -> Iterator[Any]:
         for i, job in numbered:
             handed_out.add(i)
-            yield delayed(_numbered)(run, self.shared, i, job)
+            yield delayed(_in_process)(os.getpid(), run, self.shared, i, job)
 
 
 class DaskCluster:
@@ -123,6 +135,22 @@ class DaskCluster:
                 f"The Dask cluster has had no worker for {PATIENCE} seconds. Start some; what is done is in the "
                 "store, if one was given, and the same call continues there."
             ) from error
+
+
+def end_processes() -> None:
+    """End the processes of joblib and wait until they are gone: they would outlive this one, busy."""
+    ours = [child for child in multiprocessing.active_children() if ".loky." in type(child).__module__]
+    for child in ours:
+        child.kill()
+    for child in ours:
+        child.join(ENDING)
+
+
+def _in_process(caller: int, run: Run, shared: Any, number: int, job: Job) -> tuple[int, Any]:
+    if os.getpid() != caller:  # a terminal sends Ctrl-C to all; the caller ends this process, without its last words
+        with suppress(ValueError):  # only a main thread may
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return _numbered(run, shared, number, job)
 
 
 def _numbered(run: Run, shared: Any, number: int, job: Job) -> tuple[int, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, time, timedelta
@@ -15,13 +16,23 @@ import pandas as pd
 
 from ..messages import Argument, Message
 from .csv_table import MISSING
-from .errors import UnreadableInput
+from .errors import DataWarning, UnreadableInput
 from .frames import RawTable
 from .text import shortened
 
 _MOST_CATEGORIES = 50
 _SEVERAL = (list, tuple, set, frozenset, dict, np.ndarray, pd.Series, complex, np.complexfloating)
 _DATES = (date, time, timedelta, pd.Period)
+_SOME_ROWS = 256
+_MOST_CODES = 50
+_NO_WORDS = {
+    "percentages": r"[+-]?\d+([.,]\d+)?\s*%",
+    "hexadecimal numbers": r"[+-]?0[xX][0-9a-fA-F]+",
+    "dates": r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T].*)?",
+    "times": r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?",
+    "numbers with separators": r"[+-]?\d{1,3}([,' \u00a0\u202f]\d{3})+(\.\d+)?",
+    "numbers with a limit": r"[<>≤≥]=?\s*\d+([.,]\d+)?",
+}
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 
 
@@ -79,6 +90,23 @@ def one_hot(frame: pd.DataFrame, where: str, categorical: Collection[str] = ()) 
     return Encoded(np.ascontiguousarray(X), tuple(features), tuple(groups))
 
 
+def possible_codes(table: Encoded) -> tuple[str, ...]:
+    """Return columns of 3 to 10 consecutive whole numbers from 0 or 1: quantities as read, but they may be codes.
+
+    None where many columns are like that: genotypes and answers on a scale are meant to be numbers.
+    """
+    X = table.X
+    whole = (X[:_SOME_ROWS] % 1 == 0).all(axis=0) & np.array([group is None for group in table.groups])
+    found = [j for j in np.flatnonzero(whole) if _is_code(X[:, j])] if whole.sum() <= _MOST_CODES else []
+    return tuple(table.features[j] for j in found)
+
+
+def _is_code(column: npt.NDArray[Any]) -> bool:
+    values = np.unique(column)
+    few = 3 <= len(values) <= min(10, len(column) // 3)
+    return few and values[0] in (0, 1) and bool((np.diff(values) == 1).all())
+
+
 def place(raw: RawTable, row: int) -> str:
     """Return where a row is, as an error message says it: file and line, or table and sample."""
     if raw.line_of is not None:
@@ -94,6 +122,19 @@ def check_scalar(raw: RawTable, name: str, cells: pd.Series) -> None:
                 f"{place(raw, row)}, column '{shortened(name)}': expected a number or a word in each cell, got "
                 f"{type(cell).__name__}; make numbers of it, or drop it"
             )
+
+
+def check_finite(raw: RawTable) -> None:
+    """Refuse infinite numbers."""
+    words = [not isinstance(kind, np.dtype) or kind.kind not in "fiu" for kind in raw.frame.dtypes]
+    numbers = raw.frame.loc[:, ~np.array(words)] if any(words) else raw.frame  # select_dtypes would copy all of it
+    infinite = np.isinf(numbers.to_numpy()) if numbers.size else np.zeros((0, 0), dtype=bool)
+    if infinite.any():
+        row, column = np.argwhere(infinite)[0]
+        raise UnreadableInput(
+            f"{place(raw, int(row))}, column '{shortened(numbers.columns[column])}': expected finite numbers, got an "
+            f"infinite one ({int(infinite.sum())} such cells); correct it, or leave it blank if missing"
+        )
 
 
 def missing_counts(frame: pd.DataFrame) -> dict[str, int]:
@@ -160,7 +201,8 @@ def _text(cells: pd.Series) -> pd.Series:
 
 
 def _levels(column: pd.Series, where: str, asked_for: bool) -> Sequence[str]:
-    levels, name = sorted(set(column.dropna())), shortened(str(column.name))
+    words = column.dropna()
+    levels, name = sorted(set(words)), shortened(str(column.name))
     if len(levels) > _MOST_CATEGORIES and not asked_for:
         raise UnreadableInput(
             Message(
@@ -173,7 +215,28 @@ def _levels(column: pd.Series, where: str, asked_for: bool) -> Sequence[str]:
                 Argument("categorical", [name]),
             )
         )
+    strange = None if asked_for else _no_categories(words, len(levels))
+    if strange:
+        warnings.warn(
+            Message(
+                f"{where}, column '{name}': {strange}, such as '{shortened(levels[0])}', became {len(levels)} columns "
+                "of 0 and 1; make numbers of it, or leave it out by ",
+                Argument("drop", [name]),
+                "; if it does hold categories, say ",
+                Argument("categorical", [name]),
+            ),
+            DataWarning,
+            stacklevel=6,
+        )
     return levels or ["missing"]
+
+
+def _no_categories(words: pd.Series, levels: int) -> str | None:
+    """What else than categories the words of a column seem to be."""
+    for kind, pattern in _NO_WORDS.items():
+        if 2 * int(words.str.fullmatch(pattern).sum()) > len(words):
+            return kind
+    return "words that differ in nearly every row" if len(words) > 3 and 4 * levels > 3 * len(words) else None
 
 
 def _float(frame: pd.DataFrame) -> npt.NDArray[Any]:

@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import narwhals as nw
 import numpy as np
@@ -15,12 +15,13 @@ import pandas as pd
 from scipy import sparse
 
 from ..messages import Argument, Message
-from .csv_table import check_names, open_text_table, parse_text_table
+from .csv_table import TextTable, check_names, open_text_table, parse_text_table
 from .errors import UnreadableInput, optional
 from .text import check_unpacked, read_bytes
 
 _FEATURE_KEYS = ("features", "feature_names", "columns", "symbols", "genes", "names")
 _SAMPLE_KEYS = ("samples", "sample_ids", "ids", "index")
+_FEW = 16  # columns
 _VAGUE_KEYS = ("names", "index")  # may be something else, if their length does not fit
 
 
@@ -41,13 +42,37 @@ class RawTable:
     beside: pd.DataFrame | None = None
     line_of: Callable[[int], int] | None = None
 
+    @property
+    def columns(self) -> list[str]:
+        """Names of all columns, those beside the frame first."""
+        return [*(() if self.beside is None else map(str, self.beside.columns)), *self.frame.columns]
 
-def load(
-    source: Any, delimiter: str | None = None, text_columns: Collection[str] | None = (), *, turned: bool = False
-) -> RawTable:
-    """Return any source as a RawTable: a path by its ending, or a pandas, polars or pyarrow table.
+    def read(self, words: Collection[str] | None = (), exact: Collection[str] | None = None) -> RawTable:
+        """Return itself: only text files are read in two steps."""
+        return self
 
-    `text_columns` of text files stay word for word (None: all do), as does the first.
+
+class Source(Protocol):
+    """A table whose names are known and whose cells may still have to be read."""
+
+    @property
+    def where(self) -> str:
+        """How error messages call it."""
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of its columns, those beside the main table first."""
+
+    def read(self, words: Collection[str] | None = (), exact: Collection[str] | None = None) -> RawTable:
+        """Return the table. Columns in `words` of text files stay word for word (None: all do), as does the first.
+
+        With `exact`, only these columns must be integers where they hold whole numbers; others may be floats.
+        """
+
+
+def open_source(source: Any, delimiter: str | None = None, *, turned: bool = False) -> Source:
+    """Open any source: a path by its ending, or a pandas, polars or pyarrow table.
+
     `turned` says that samples are in columns, which matters where names are kept apart (.npz).
     """
     if not isinstance(source, str | Path):
@@ -62,14 +87,43 @@ def load(
         return _from_h5ad(source)
     if kind in (".xlsx", ".xls", ".ods"):
         raise UnreadableInput(f"{source}: expected CSV, TSV, Parquet, .npz or .h5ad; save the sheet as CSV")
-    return _from_text(source, delimiter, text_columns)
+    return _TextSource(open_text_table(source, delimiter))
 
 
-def _from_text(path: str | Path, delimiter: str | None, text_columns: Collection[str] | None) -> RawTable:
-    table = open_text_table(path, delimiter)
-    words = [j for j, name in enumerate(table.columns) if j == 0 or text_columns is None or name in text_columns]
-    frame = parse_text_table(table, words)
-    return RawTable(frame, str(path), line_of=table.line_of)
+@dataclass(frozen=True)
+class _TextSource:
+    """A text file of which the header has been read."""
+
+    table: TextTable
+
+    @property
+    def where(self) -> str:
+        return str(self.table.path)
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self.table.columns)
+
+    def read(self, words: Collection[str] | None = (), exact: Collection[str] | None = None) -> RawTable:
+        columns = self.table.columns
+        text = [j for j, name in enumerate(columns) if j == 0 or words is None or name in words]
+        whole = None if exact is None else [j for j, name in enumerate(columns) if name in exact]
+        frame = parse_text_table(self.table, text, exact=whole)
+        return RawTable(frame, self.where, line_of=self.table.line_of)
+
+
+def without(frame: pd.DataFrame, names: Collection[str]) -> pd.DataFrame:
+    """Return a frame without some columns; where they are few, the others are not copied.
+
+    >>> without(pd.DataFrame({"a": [1], "b": [2]}), ["a"]).columns.tolist()
+    ['b']
+    """
+    if len(names) > _FEW:
+        return frame.drop(columns=list(names))
+    rest = frame.copy(deep=False)
+    for name in names:
+        del rest[name]
+    return rest
 
 
 def _from_frame(source: Any) -> RawTable:
@@ -135,8 +189,19 @@ def _from_npz(path: str | Path, turned: bool) -> RawTable:
     check_names(columns, str(path), "samples" if turned else "features")
     ids = _labels(path, arrays, row_keys, X.shape, 0)
     vectors = {name: array for name, array in arrays.items() if array.shape == (X.shape[0],)}
+    _check_understood(path, {name: array.shape for name, array in arrays.items() if name not in vectors}, X.shape)
     frame = pd.DataFrame(X, columns=columns)
     return RawTable(frame, str(path), tuple(ids) if ids else None, pd.DataFrame(vectors))
+
+
+def _check_understood(path: str | Path, others: dict[str, tuple[int, ...]], shape: tuple[int, int]) -> None:
+    """Refuse arrays that would have to be ignored."""
+    for name, found in others.items():
+        raise UnreadableInput(
+            f"{path}: expected the table 'X' {shape}, names of its columns ('features') and rows ('samples'), and "
+            f"vectors with an entry for each of the {shape[0]} rows, got '{name}' of shape {found}; save the file "
+            "without it"
+        )
 
 
 def _labels(

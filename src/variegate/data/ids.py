@@ -12,10 +12,10 @@ import pandas as pd
 
 from ..messages import Argument, Message
 from .errors import DataWarning, UnreadableInput
-from .frames import RawTable
-from .outcome import check_column
+from .frames import RawTable, without
 from .text import shortened
 
+_SOME = 100  # cells that usually show that a column is no indicator
 # "id", "Sample", "patient_id", "Subject No": numbers below such a title are names, not measurements
 _ID_NAME = re.compile(
     r"(id|(sample|patient|subject|case|participant|barcode)s?([ _.]?(id|no|nr|number|name|barcode))?)",
@@ -31,7 +31,6 @@ def with_ids(raw: RawTable, id_column: str | None, features: Collection[str | No
     """
     first = str(raw.frame.columns[0]) if len(raw.frame.columns) else None
     if id_column is not None:
-        check_column(raw, id_column, "an id column")
         raw = _taken(raw, id_column)
     elif raw.ids is None and first is not None and first not in features and _looks_like_ids(raw.frame[first], first):
         _check_different(raw, first)
@@ -42,8 +41,10 @@ def with_ids(raw: RawTable, id_column: str | None, features: Collection[str | No
 
 
 def _taken(raw: RawTable, column: str) -> RawTable:
+    if column not in raw.frame.columns and raw.beside is not None:
+        return replace(raw, ids=tuple(str(value) for value in raw.beside[column]))
     ids = tuple(str(value) for value in raw.frame[column])
-    return replace(raw, frame=raw.frame.drop(columns=column), ids=ids)
+    return replace(raw, frame=without(raw.frame, [column]), ids=ids)
 
 
 def _looks_like_ids(column: pd.Series, name: str) -> bool:
@@ -57,7 +58,9 @@ def _looks_like_ids(column: pd.Series, name: str) -> bool:
 
 def _is_indicator(column: pd.Series) -> bool:
     """Tell a column of zeros and ones, such as "case" for cases and controls, from ids."""
-    return len(column) > 2 and set(pd.to_numeric(column, errors="coerce")) == {0, 1}
+    if len(column) < 3 or not set(pd.to_numeric(column.head(_SOME), errors="coerce")) <= {0, 1}:
+        return False
+    return set(pd.to_numeric(column, errors="coerce")) == {0, 1}
 
 
 def _check_different(raw: RawTable, column: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,24 +12,37 @@ import numpy.typing as npt
 import pandas as pd
 
 from ..messages import Argument, Message
+from .asked import Asked, check_known
 from .csv_table import MISSING, check_names
-from .encode import check_scalar, place
-from .errors import DataWarning, UnreadableInput, did_you_mean
-from .frames import RawTable, load
+from .encode import check_finite, check_scalar, place, to_numeric
+from .errors import DataWarning, UnreadableInput
+from .frames import RawTable, open_source, without
 
 
 @dataclass(frozen=True)
 class Parts:
-    """A table on its way: features still as a frame, ids, outcome."""
+    """A table on its way: features still as a frame, ids, outcome, and where columns from a second table come from."""
 
     raw: RawTable
     ids: tuple[str, ...]
     y: pd.DataFrame | None  # a column for each outcome
+    second: str | None = None
+    joined: frozenset[str] = frozenset()  # features from there
+
+    def rows(self, keep: npt.NDArray[np.bool_]) -> Parts:
+        """Return some rows."""
+        ids = tuple(i for i, stays in zip(self.ids, keep, strict=True) if stays)
+        y = None if self.y is None else self.y[keep].reset_index(drop=True)
+        return replace(self, raw=_rows(self.raw, np.flatnonzero(keep)), ids=ids, y=y)
 
 
 def second_table(source: Any, id_column: str | None, delimiter: str | None) -> RawTable:
     """Return the second table with its ids apart."""
-    raw = load(source, delimiter, () if id_column is None else (id_column,))
+    return read_second(open_source(source, delimiter).read(() if id_column is None else (id_column,)), id_column)
+
+
+def read_second(raw: RawTable, id_column: str | None) -> RawTable:
+    """Return a second table with its ids apart."""
     if id_column is None:
         ids = raw.ids if raw.ids is not None else tuple(map(str, raw.frame.iloc[:, 0]))
     else:
@@ -40,57 +54,76 @@ def second_table(source: Any, id_column: str | None, delimiter: str | None) -> R
 def check_column(raw: RawTable, name: str, what: str) -> None:
     """Refuse a column that does not exist, showing those that do."""
     if name not in raw.frame.columns:
-        known = [*(() if raw.beside is None else raw.beside.columns), *raw.frame.columns]
-        way_out = did_you_mean(name, known) or "; check the name"
-        raise UnreadableInput(f"{raw.where}: expected {what} '{name}', found {known[:8]}{way_out}")
+        check_known(raw.where, [other for other in raw.columns if other != name], name, what)
 
 
-def with_outcome(raw: RawTable, outcomes: list[str], second: RawTable | None) -> Parts:
+def with_outcome(raw: RawTable, asked: Asked, second: RawTable | None) -> Parts:
     """Separate the outcomes from the features, or fetch them from the second table."""
     ids = raw.ids if raw.ids is not None else tuple(map(str, range(1, len(raw.frame) + 1)))
-    if not outcomes:
-        if second is not None:
+    if second is not None:
+        if not asked.outcomes and not asked.always_include:
             raise ValueError(
                 Message("expected ", Argument("outcome"), ", the name of a column of ", Argument("outcome_table"))
             )
+        return _joined(raw, ids, asked, second)
+    if not asked.outcomes:
         return Parts(raw, ids, None)
-    if second is not None:
-        return _joined(raw, ids, outcomes, second)
     found, inside = {}, []
-    for outcome in outcomes:
-        if outcome not in raw.frame.columns and raw.beside is not None and outcome in raw.beside.columns:
-            found[outcome] = _tidy(raw, raw.beside[outcome])
-        else:
-            check_column(raw, outcome, "an outcome column")
+    for outcome in asked.outcomes:
+        if outcome in raw.frame.columns:
             found[outcome] = _tidy(raw, raw.frame[outcome])
             inside.append(outcome)
-    return Parts(replace(raw, frame=raw.frame.drop(columns=inside)), ids, pd.DataFrame(found))
+        else:
+            assert raw.beside is not None
+            found[outcome] = _tidy(raw, raw.beside[outcome])
+    return Parts(replace(raw, frame=without(raw.frame, inside)), ids, pd.DataFrame(found))
 
 
-def _joined(raw: RawTable, ids: tuple[str, ...], outcomes: list[str], second: RawTable) -> Parts:
-    for outcome in outcomes:
-        check_column(second, outcome, "an outcome column")
-    for outcome in set(outcomes) & set(raw.frame.columns):  # it would be a feature that predicts itself
+def of_classes(parts: Parts, classes: Collection[str]) -> Parts:
+    """Keep the samples of some classes of the one outcome; others may have blanks, there too."""
+    if parts.y is None or len(parts.y.columns) != 1:
+        raise ValueError(
+            Message(Argument("classes"), " goes with ", Argument("outcome"), ": times and counts have no classes")
+        )
+    (name,) = parts.y.columns
+    missing = parts.y[name].isna().to_numpy()
+    found = labels(parts.y[name])
+    known = sorted(set(found[~missing].tolist()))
+    unknown = [label for label in classes if label not in known]
+    if unknown:
         raise UnreadableInput(
             Message(
-                f"{raw.where}: expected the outcome '{outcome}' in {second.where} only, but this table has such a "
-                "column too; leave it out by ",
-                Argument("drop", [outcome]),
-                ", or give no ",
-                Argument("outcome_table"),
+                Argument("classes"),
+                f": there is no class {unknown[0]!r} in {name!r}, which has {', '.join(known[:8])}",
             )
         )
-    frame, keys = second.frame, list(second.ids or ())
+    return parts.rows(np.isin(found, list(classes)) & ~missing)
+
+
+def labels(y: Any) -> npt.NDArray[Any]:
+    """Classes as text, whole numbers without a decimal point.
+
+    >>> labels(np.array([1.0, 2.5])).tolist()
+    ['1', '2.5']
+    """
+    return np.array(
+        [str(int(v)) if isinstance(v, float) and v.is_integer() else str(v) for v in np.asarray(y).tolist()]
+    )
+
+
+def _joined(raw: RawTable, ids: tuple[str, ...], asked: Asked, second: RawTable) -> Parts:
+    keys = list(second.ids or ())
     check_names(keys, second.where, "sample ids")
     check_names(ids, raw.where, "sample ids")
-    y = pd.DataFrame({name: _tidy(second, frame[name]) for name in outcomes}).set_axis(keys)
-    found = np.array([i in y.index for i in ids])
+    found = np.isin(np.array(ids, dtype=object), np.array(keys, dtype=object))
     if not found.any():
         raise UnreadableInput(
             Message(
                 f"{second.where}: expected the sample ids of {raw.where}, but none is there: '{ids[0]}' against "
                 f"'{keys[0] if keys else ''}'; give ",
                 Argument("id_column"),
+                " or ",
+                Argument("outcome_id"),
                 ", or use the same ids in both",
             )
         )
@@ -101,9 +134,24 @@ def _joined(raw: RawTable, ids: tuple[str, ...], outcomes: list[str], second: Ra
             stacklevel=4,
         )
     kept = tuple(i for i, known in zip(ids, found, strict=True) if known)
-    line_of = None if raw.line_of is None else _through(raw.line_of, np.flatnonzero(found))
-    rest = replace(raw, frame=raw.frame.loc[found].reset_index(drop=True), ids=kept, beside=None, line_of=line_of)
-    return Parts(rest, kept, y.loc[list(kept)].reset_index(drop=True))
+    first = replace(raw, ids=kept) if found.all() else _rows(raw, np.flatnonzero(found))
+    row = {key: i for i, key in enumerate(keys)}
+    beside = _rows(second, np.array([row[i] for i in kept]))
+    columns = {name: _tidy(beside, beside.frame[name]) for name in asked.outcomes}
+    y = pd.DataFrame(columns) if columns else None
+    more = asked.joined(raw.frame.columns, second.frame.columns)
+    if more:  # made numbers here, so that errors name the right file
+        features = to_numeric(replace(beside, frame=beside.frame[more]), asked.categorical)
+        check_finite(replace(beside, frame=features))
+        first = replace(first, frame=first.frame.assign(**features))
+    return Parts(first, kept, y, second.where, frozenset(more))
+
+
+def _rows(raw: RawTable, rows: npt.NDArray[np.intp]) -> RawTable:
+    """Return some rows, each with its id and its line."""
+    ids = None if raw.ids is None else tuple(raw.ids[i] for i in rows)
+    line_of = None if raw.line_of is None else _through(raw.line_of, rows)
+    return replace(raw, frame=raw.frame.iloc[rows].reset_index(drop=True), ids=ids, beside=None, line_of=line_of)
 
 
 def _through(line_of: Any, rows: npt.NDArray[np.intp]) -> Any:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -12,13 +12,14 @@ import pandas as pd
 
 from ..design import are_constant
 from ..messages import Argument, Message
+from .asked import Asked
 from .csv_table import check_names
-from .encode import fill_missing, missing_counts, one_hot, place, to_numeric
-from .errors import UnreadableInput, did_you_mean
-from .frames import RawTable, load
+from .encode import check_finite, fill_missing, missing_counts, one_hot, possible_codes, to_numeric
+from .errors import UnreadableInput
+from .frames import RawTable, open_source, without
 from .ids import with_ids
-from .outcome import Parts, check_column, second_table, with_outcome
-from .text import shortened
+from .outcome import Parts, check_column, of_classes, read_second, with_outcome
+from .text import shortened, trusting
 
 _POLICIES = ("error", "drop_samples", "drop_features", "impute")
 
@@ -35,6 +36,8 @@ class TableReport:
     imputed: Mapping[str, int] = field(default_factory=dict)
     dropped_samples: tuple[str, ...] = ()
     dropped_features: tuple[str, ...] = ()
+    other_classes: int = 0  # samples of classes that were not asked for
+    codes: tuple[str, ...] = ()  # columns of few whole numbers, taken for quantities, that may be codes
 
 
 @dataclass(frozen=True)
@@ -79,12 +82,15 @@ def read_table(
     *,
     outcome_table: Any = None,
     outcome_id: str | None = None,
+    classes: Collection[str] = (),
+    always_include: str | Collection[str] = (),
     id_column: str | None = None,
     samples: str = "rows",
     missing: str | Mapping[str, float | str] = "error",
     categorical: str | Collection[str] = (),
     drop: str | Collection[str] = (),
     delimiter: str | None = None,
+    trust: bool = False,
 ) -> Table:
     r"""Read a table of samples and features, and an outcome.
 
@@ -95,6 +101,9 @@ def read_table(
     outcome_table : a second source with the outcome, joined by sample id; samples that are not in it are
         left out, and a warning counts them
     outcome_id : column of the second source with the sample ids; None: its index or first column
+    classes : keep only samples of these classes of the outcome, as text; others may have missing values
+    always_include : columns that a fit will always include: those that only the second source has (age, cohort) become
+        features, too
     id_column : column with the sample ids; None: the index, or the first column if it has no name, is called "id",
         "sample", "patient_no" or the like (it must then differ in every row), or is text that does.
         With samples in columns: the features' names; None: the first column
@@ -105,8 +114,14 @@ def read_table(
     categorical : columns to be read as categories although they hold numbers or many values; one name or several
     drop : columns (and with samples in columns, features) to leave out; one name or several
     delimiter : None: found in the header
+    trust : whether to read compressed files that unpack to more than a hundred times their size, which are refused
+        otherwise: a small file could fill the memory
 
     A column of text becomes one 0/1 column for each category, named "column=category".
+
+    An .npz file holds the table as `X`, names of its columns as `features` (or feature_names, columns, symbols, genes,
+    names) and of its rows as `samples` (or sample_ids, ids, index), and any vectors with an entry for each row, one of
+    which may be the outcome; other arrays are refused. All names are checked before any cell is read.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -117,9 +132,7 @@ def read_table(
     >>> table.X.shape, table.features, table.samples
     ((2, 3), ('age', 'sex=f', 'sex=m'), ('P1', 'P2'))
     """
-    outcomes, id_column = _several(outcome, "outcome"), _name(id_column, "id_column")
-    outcome_id = _name(outcome_id, "outcome_id")
-    categorical, drop = _several(categorical, "categorical"), _several(drop, "drop")
+    asked = Asked.of(outcome, id_column, outcome_id, always_include, categorical, drop)
     if samples not in ("rows", "columns"):
         raise ValueError(f'expected samples "rows" or "columns", got {samples!r}')
     missing, given = ("impute", dict(missing)) if isinstance(missing, Mapping) else (missing, {})
@@ -128,43 +141,58 @@ def read_table(
             f"expected missing to be one of {', '.join(_POLICIES)}, or {{column: value}}, got {missing!r}"
         )
     _check_values(given)
-    # codes stay word for word: "00" and "0" are two categories; with samples in columns, each has a cell of each
-    words = {name for name in (*categorical, id_column) if name is not None and name not in outcomes}
-    turned = samples == "columns"
-    raw = load(source, delimiter, None if turned and categorical else words, turned=turned)
-    if turned:
-        beside = [name for name in drop if name in raw.frame.columns]
-        raw = _transposed(_without(raw, beside), id_column)
-        raw = _without(raw, [name for name in drop if name not in beside])
-    else:
-        raw = with_ids(_without(raw, drop), id_column, {*outcomes, *categorical})
-    _check_exist(raw, categorical, "categorical columns", (*outcomes, id_column))
-    second = None if outcome_table is None else second_table(outcome_table, outcome_id, delimiter)
-    parts = with_outcome(raw, outcomes, second)
+    with trusting(trust):
+        parts = _read(source, outcome_table, asked, delimiter, turned=samples == "columns")
+    n_samples = len(parts.ids)
+    parts = of_classes(parts, classes) if classes else parts
     if 0 in parts.raw.frame.shape:
         samples_left, features_left = parts.raw.frame.shape
         raise UnreadableInput(
             Message(
-                f"{raw.where}: expected samples and features, got {samples_left} samples and {features_left} features "
-                "beside ids and outcome; is this the right file, and the right ",
+                f"{parts.raw.where}: expected samples and features, got {samples_left} samples and {features_left} "
+                "features beside ids and outcome; is this the right file, and the right ",
                 Argument("delimiter"),
                 "?",
             )
         )
-    numeric = replace(parts.raw, frame=to_numeric(parts.raw, categorical))
-    _check_finite(numeric)
-    return _finish(replace(parts, raw=numeric), missing, given, categorical)
+    numeric = replace(parts.raw, frame=to_numeric(parts.raw, asked.categorical))
+    check_finite(numeric)
+    found = _finish(replace(parts, raw=numeric), missing, given, asked)
+    return replace(found, report=replace(found.report, other_classes=n_samples - len(parts.ids)))
 
 
-def _finish(parts: Parts, missing: str, given: Mapping[str, Any], categorical: Collection[str]) -> Table:
+def _read(source: Any, outcome_table: Any, asked: Asked, delimiter: str | None, turned: bool) -> Parts:
+    """Read both tables, after all names have been checked against their headers."""
+    first = open_source(source, delimiter, turned=turned)
+    second = None if outcome_table is None else open_source(outcome_table, delimiter)
+    if not turned:
+        asked.check(first.where, first.columns, second)
+    # with samples in columns, each column has a cell of each feature
+    raw = first.read(None if turned and asked.categorical else asked.words, None if turned else asked.outcomes)
+    if turned:
+        beside = [name for name in asked.drop if name in raw.frame.columns]
+        raw = _transposed(_without(raw, beside), asked.id_column)
+        asked = replace(asked, id_column=None, drop=[name for name in asked.drop if name not in beside])
+        asked.check(raw.where, raw.columns, second)
+        raw = _without(raw, asked.drop)
+    else:
+        raw = with_ids(_without(raw, asked.drop), asked.id_column, {*asked.outcomes, *asked.categorical})
+    if second is None:
+        return with_outcome(raw, asked, None)
+    words = {name for name in (*asked.categorical, asked.outcome_id) if name is not None}
+    return with_outcome(raw, asked, read_second(second.read(words, asked.outcomes), asked.outcome_id))
+
+
+def _finish(parts: Parts, missing: str, given: Mapping[str, Any], asked: Asked) -> Table:
     where, frame = parts.raw.where, parts.raw.frame
-    keep, columns, imputed = _resolve_missing(where, frame, parts.y, missing)
-    frame = frame.loc[keep, columns]
+    keep, columns, imputed = _resolve_missing(parts, missing, asked.always_include)
+    if not keep.all() or len(columns) < len(frame.columns):  # otherwise a copy for nothing
+        frame = frame.loc[keep, columns]
     if not len(frame) or not len(frame.columns):
         raise UnreadableInput(
             Message(f"{where}: nothing is left after missing values were dropped; use ", Argument("missing", "impute"))
         )
-    encoded = one_hot(fill_missing(frame, where, given) if imputed else frame, where, categorical)
+    encoded = one_hot(fill_missing(frame, where, given) if imputed else frame, where, asked.categorical)
     constant = are_constant(encoded.X)
     kept = set(columns)
     report = TableReport(
@@ -172,6 +200,7 @@ def _finish(parts: Parts, missing: str, given: Mapping[str, Any], categorical: C
         imputed=imputed,
         dropped_samples=tuple(i for i, stays in zip(parts.ids, keep, strict=True) if not stays),
         dropped_features=tuple(c for c in parts.raw.frame.columns if c not in kept),
+        codes=possible_codes(encoded),
     )
     ids = tuple(i for i, stays in zip(parts.ids, keep, strict=True) if stays)
     y = None if parts.y is None else parts.y[keep].reset_index(drop=True)
@@ -182,29 +211,53 @@ def _finish(parts: Parts, missing: str, given: Mapping[str, Any], categorical: C
 
 
 def _resolve_missing(
-    where: str, frame: pd.DataFrame, y: pd.DataFrame | None, policy: str
+    parts: Parts, policy: str, needed: Collection[str]
 ) -> tuple[npt.NDArray[np.bool_], list[str], dict[str, int]]:
     """Return which rows and columns stay, and the counts of what is to be imputed."""
+    frame, y = parts.raw.frame, parts.y
     counts = missing_counts(frame)
     no_outcome = np.zeros(len(frame), dtype=bool) if y is None else y.isna().any(axis=1).to_numpy()
     if policy == "error" and (counts or no_outcome.any()):
-        if y is not None:
-            counts = {f"{name} (outcome)": n for name, n in missing_counts(y).items()} | counts
-        named = ", ".join(f"{shortened(name) or repr(name)} ({count})" for name, count in list(counts.items())[:5])
-        more = f" and {len(counts) - 5} more columns" if len(counts) > 5 else ""
-        raise UnreadableInput(
-            Message(
-                f"{where}: expected no missing values, got some in {named}{more}; choose ",
-                Argument("missing", "drop_samples"),
-                ", 'drop_features' or 'impute'",
-            )
-        )
+        _refuse_missing(parts, counts)
     keep = ~no_outcome
     if policy == "drop_samples" and counts:
         keep &= ~frame.isna().any(axis=1).to_numpy()
     gone = set(counts) if policy == "drop_features" else set()
+    for name in gone & set(needed):
+        raise UnreadableInput(
+            Message(
+                Argument("always_include"),
+                f": '{name}' has {counts[name]} missing values, and features with missing values are to be left out; "
+                "give ",
+                Argument("missing", "impute"),
+                " or ",
+                Argument("missing", "drop_samples"),
+            )
+        )
     columns = [column for column in frame.columns if column not in gone]
     return keep, columns, counts if policy == "impute" else {}
+
+
+def _refuse_missing(parts: Parts, counts: dict[str, int]) -> NoReturn:
+    """Say which columns of which file have missing values, and what can be done."""
+    outcomes = {} if parts.y is None else missing_counts(parts.y)
+    elsewhere = parts.second is not None and (bool(outcomes) or not parts.joined.isdisjoint(counts))
+    here = not elsewhere or any(name not in parts.joined for name in counts)
+    places = [*([parts.raw.where] if here else []), *([str(parts.second)] if elsewhere else [])]
+    where = " and ".join(dict.fromkeys(places))
+    counts = {f"{name} (outcome)": n for name, n in outcomes.items()} | counts
+    named = ", ".join(f"{shortened(name) or repr(name)} ({count})" for name, count in list(counts.items())[:5])
+    more = f" and {len(counts) - 5} more columns" if len(counts) > 5 else ""
+    raise UnreadableInput(
+        Message(
+            f"{where}: expected no missing values, got some in {named}{more}; choose ",
+            Argument("missing", "drop_samples"),
+            ", ",
+            Argument("missing", "drop_features"),
+            " or ",
+            Argument("missing", "impute"),
+        )
+    )
 
 
 def _transposed(raw: RawTable, id_column: str | None) -> RawTable:
@@ -215,7 +268,7 @@ def _transposed(raw: RawTable, id_column: str | None) -> RawTable:
     else:
         chosen = id_column or str(frame.columns[0])
         check_column(raw, chosen, "a column of feature names")
-        names, body = [str(value) for value in frame[chosen]], frame.drop(columns=chosen)
+        names, body = [str(value) for value in frame[chosen]], without(frame, [chosen])
     if not len(body.columns):
         raise UnreadableInput(f"{raw.where}: expected a column for each sample, got only the names of the features")
     check_names(names, raw.where, "rows (features)")
@@ -223,19 +276,6 @@ def _transposed(raw: RawTable, id_column: str | None) -> RawTable:
     turned.columns = pd.Index(names)
     line_of = None  # a row is a sample now, and no line of the file
     return RawTable(turned.reset_index(drop=True), raw.where, tuple(map(str, body.columns)), None, line_of)
-
-
-def _name(name: Any, option: str) -> str | None:
-    """Return a column's name as text (in data frames it may be a number)."""
-    if isinstance(name, bool) or not (name is None or isinstance(name, str | int | np.integer)):
-        raise ValueError(f"expected {option}= to be the name of a column, got {name!r}")
-    return None if name is None else str(name)
-
-
-def _several(names: Any, option: str) -> list[str]:
-    """Return one name or several as a list."""
-    some = [names] if isinstance(names, str) or not isinstance(names, Iterable) else list(names)
-    return [name for name in (_name(name, option) for name in some) if name is not None]
 
 
 def _check_values(given: Mapping[str, Any]) -> None:
@@ -246,25 +286,5 @@ def _check_values(given: Mapping[str, Any]) -> None:
 
 
 def _without(raw: RawTable, drop: Collection[str]) -> RawTable:
-    _check_exist(raw, drop, "columns to drop")
-    return replace(raw, frame=raw.frame.drop(columns=list(drop))) if drop else raw
-
-
-def _check_exist(raw: RawTable, names: Collection[str], what: str, others: Collection[str | None] = ()) -> None:
-    unknown = [name for name in names if name not in raw.frame.columns and name not in others]
-    if unknown:
-        raise UnreadableInput(
-            f"{raw.where}: expected the {what} to exist, but {unknown[:3]} do not; the columns are "
-            f"{list(raw.frame.columns[:8])}{did_you_mean(unknown[0], raw.frame.columns)}"
-        )
-
-
-def _check_finite(raw: RawTable) -> None:
-    numbers = raw.frame.select_dtypes("number")
-    infinite = np.isinf(numbers.to_numpy()) if numbers.size else np.zeros((0, 0), dtype=bool)
-    if infinite.any():
-        row, column = np.argwhere(infinite)[0]
-        raise UnreadableInput(
-            f"{place(raw, int(row))}, column '{shortened(numbers.columns[column])}': expected finite numbers, got an "
-            f"infinite one ({int(infinite.sum())} such cells); correct it, or leave it blank if missing"
-        )
+    inside = [name for name in drop if name in raw.frame.columns]  # what stands beside is no feature anyway
+    return replace(raw, frame=without(raw.frame, inside)) if inside else raw

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
 import re
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from ..messages import Argument, Message
+from ..messages import Argument, Message, Words
 from .errors import UnreadableInput
 
 _GZIP = b"\x1f\x8b"
@@ -39,11 +42,13 @@ _EMPTY = "expected a file with content, got an empty one; download or export it 
 _BLANK_LINE = re.compile(r"^[ \t]+$", re.MULTILINE)
 _DELIMITERS = "\t,; |"
 _LONGEST_HEADER = 1000  # lines
+_LONGEST_BLANK = 1 << 16  # bytes up to which a file is looked at for anything but blanks
 csv.field_size_limit(2**31 - 1)  # annotation columns can exceed the default of 128 kB
 
 
 LARGEST_RATIO = 100  # of unpacked to packed bytes; text of numbers has 2 to 10, of zeros and ones 20
 SMALL_ENOUGH = 1 << 28  # bytes that are unpacked whatever the ratio
+_trusted: ContextVar[bool] = ContextVar("trusted", default=False)
 
 
 class Record(NamedTuple):
@@ -70,34 +75,53 @@ def read_bytes(path: str | Path) -> bytes:
                 f"{path}: expected a complete gzip file, but it is cut short or damaged ({error}); "
                 "download or copy it again"
             ) from None
-    if not content.strip():
+    if not content or content.isspace():
         raise UnreadableInput(f"{path}: {_EMPTY}")
     return content
 
 
 def _unpacked(path: Path, packed: bytes) -> bytes:
     """Unzip piece by piece: a small file must not fill the memory, and signals are heard in between."""
-    parts, total = [], 0
+    unpacked = io.BytesIO()
     with gzip.GzipFile(fileobj=io.BytesIO(packed)) as file:
         while part := file.read(1 << 24):
-            parts.append(part)
-            total += len(part)
-            check_unpacked(path, len(packed), total)
-    return b"".join(parts)
+            unpacked.write(part)
+            check_unpacked(path, len(packed), unpacked.tell())
+    return unpacked.getvalue()
 
 
 def check_unpacked(path: str | Path, packed: int, unpacked: int) -> None:
-    """Refuse a file that would unpack to far more than tables do."""
-    if unpacked > max(LARGEST_RATIO * packed, SMALL_ENOUGH):
+    """Refuse a file that would unpack to far more than tables do, unless files are trusted."""
+    if unpacked > max(LARGEST_RATIO * packed, SMALL_ENOUGH) and not _trusted.get():
         raise UnreadableInput(
-            f"{path}: unpacks to more than {LARGEST_RATIO} times its {packed:,} bytes, which tables do not; if you "
-            "trust it, unpack it yourself and give the unpacked file"
+            Message(
+                f"{path}: unpacks to more than {LARGEST_RATIO} times its {packed:,} bytes, which tables do not; if "
+                "you trust it, give ",
+                Argument("trust", True),
+                Words(" to read_table, or unpack it yourself"),
+            )
         )
+
+
+@contextmanager
+def trusting(yes: bool) -> Iterator[None]:
+    """Unpack files whatever their ratio, if yes, for as long as this lasts."""
+    before = _trusted.set(yes or _trusted.get())
+    try:
+        yield
+    finally:
+        _trusted.reset(before)
 
 
 def read_text(path: str | Path) -> str:
     """Return a file's UTF-8 text, without a byte-order mark, line ends as newlines, blank lines empty."""
     content = read_bytes(path)
+    check_text(path, content)
+    return normalised(content)
+
+
+def check_text(path: str | Path, content: bytes) -> None:
+    """Refuse what is no UTF-8 text."""
     for magic, name in _OTHER_FORMATS.items():
         if content[: len(magic)].lower() == magic.lower():
             raise UnreadableInput(
@@ -109,17 +133,34 @@ def read_text(path: str | Path) -> str:
     if b"\0" in content:
         line = content[: content.index(b"\0")].count(b"\n") + 1
         raise UnreadableInput(f"{path}, line {line}: expected text, got binary data; is this the right file?")
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
+    wrong = None if content.isascii() else _first_undecodable(content)
+    if wrong is not None:
+        line = content[:wrong].count(b"\n") + 1
         raise UnreadableInput(
-            f"{path}, line {line}: expected UTF-8 text, got the byte 0x{content[error.start]:02x}; save it as UTF-8"
-        ) from None
-    text = text.rstrip("\x1a")  # how old programs end a file
-    if not text.strip():
+            f"{path}, line {line}: expected UTF-8 text, got the byte 0x{content[wrong]:02x}; save it as UTF-8"
+        )
+    if len(content) < _LONGEST_BLANK and not normalised(content).strip():
         raise UnreadableInput(f"{path}: {_EMPTY}")
-    return _BLANK_LINE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def normalised(content: bytes) -> str:
+    """Return UTF-8 bytes as text, without a byte-order mark, line ends as newlines, blank lines empty."""
+    text = content.decode("utf-8-sig").rstrip("\x1a")  # how old programs end a file
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    maybe_blank = text.startswith((" ", "\t")) or "\n " in text or "\n\t" in text  # far faster than the expression
+    return _BLANK_LINE.sub("", text) if maybe_blank else text
+
+
+def _first_undecodable(content: bytes) -> int | None:
+    """Return the first byte that is not UTF-8, or None, without holding all of it as text."""
+    view, start, step = memoryview(content), 0, 1 << 20
+    while start < len(content):
+        try:
+            used = codecs.utf_8_decode(view[start : start + step], "strict", start + step >= len(content))[1]
+        except UnicodeDecodeError as error:
+            return start + error.start
+        start += used
+    return None
 
 
 def find_delimiter(path: str | Path, line: str) -> str:
@@ -154,7 +195,7 @@ def check_delimiter(delimiter: str | None) -> None:
 def records(path: str | Path, text: str, delimiter: str, quoted: bool = True) -> Iterator[Record]:
     """Yield the records of delimited text, blank lines skipped, quoted fields resolved (or quotes as characters)."""
     reader = csv.reader(
-        io.StringIO(text, newline=""),
+        _lines(text),
         delimiter=delimiter,
         skipinitialspace=True,
         quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
@@ -168,6 +209,16 @@ def records(path: str | Path, text: str, delimiter: str, quoted: bool = True) ->
             raise UnreadableInput(f"{path}, line {reader.line_num}: not a readable record ({error})") from None
         if cells:
             yield Record(reader.line_num, cells)
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Yield lines with their ends; io.StringIO would first copy the text at four bytes a letter."""
+    start = 0
+    while stop := text.find("\n", start) + 1:
+        yield text[start:stop]
+        start = stop
+    if start < len(text):
+        yield text[start:]
 
 
 def open_quote(path: str | Path, text: str, delimiter: str) -> str:

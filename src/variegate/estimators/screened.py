@@ -86,9 +86,9 @@ class Screen:
         return kept & (strengths >= 0)
 
     def left_out(self, candidates: Candidates) -> NDArray[np.bool_]:
-        """Columns (M,) that are neither candidates, nor always in, nor constant."""
+        """Columns (M,) that are neither candidates, nor always in, nor constant, nor the rest of a category."""
         found = self.varying.copy()
-        found[candidates.columns] = found[candidates.always] = False
+        found[candidates.columns] = found[candidates.always] = found[candidates.references] = False
         return found
 
     def training(self, candidates: Candidates) -> Training:

@@ -13,7 +13,14 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_random_state, validate_data
 
-from ..candidates import Candidates, by_column, choose_candidates, group_of_columns, log_odds_of_columns
+from ..candidates import (
+    Candidates,
+    by_column,
+    choose_candidates,
+    group_of_columns,
+    log_odds_of_columns,
+    reference_columns,
+)
 from ..checks import is_number
 from ..design import Design
 from ..groups import Group
@@ -44,6 +51,7 @@ from .sizes import largest_size, number_to_select, prior_size
 
 # how scikit-learn reads a table; that all is finite is checked with the rest, by `table` and `new_rows`
 READ: dict[str, Any] = {"accept_sparse": ("csc", "csr"), "dtype": [np.float64, np.float32], "ensure_all_finite": False}
+LOW_RANK = 15  # of a similarity, below which it decides the size of sets
 FIRST_SIZE = 10.0  # expected size of the prior before it is learned
 
 
@@ -146,12 +154,14 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, np.empty((N, 1)), ensure_non_negative=True)
         y = self._encoded(y, weights)
+        self._always(X.shape[1])  # names that do not exist are told before the work
+        X = X if large else table(X)
+        references = reference_columns(X, None if large else self._groups(X.shape[1]), weights)
         screened = self.screen is not None and self.screen < X.shape[1]
         if large or screened or (self.screen is None and is_large(X)):
-            return self._certified(Screen.of(as_large_table(X if large else table(X)), self._task, y, weights))
-        X = table(X)
+            return self._certified(Screen.of(as_large_table(X), self._task, y, weights), references)
         design = Design.of(X, sample_weights(weights, N))
-        candidates = self._candidates(design.varying, design.varying)
+        candidates = self._candidates(design.varying, design.varying, references)
         covariates = X[:, candidates.always] if len(candidates.always) else None
         training = Training(design.take(candidates.columns), covariates, y, weights)
         found = self._run(self._target(candidates, training), _generator(self.random_state))
@@ -170,11 +180,11 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(column_or_1d(y))
 
     @one_blas_thread
-    def _certified(self, screen: Screen) -> Selection:
+    def _certified(self, screen: Screen, references: IntArray) -> Selection:
         """The posterior on the strongest columns, and on those that turn out to matter beside them."""
         varying, rng, settings = screen.varying, _generator(self.random_state), self._settings()
         M, kept = len(varying), self._first_columns(screen)
-        candidates, tilt = self._candidates(varying, kept), self._tilt_outside(M)
+        candidates, tilt = self._candidates(varying, kept, references), self._tilt_outside(M)
         passes, joined, ratio, starts, quick = 1, 0, OthersRatio(), None, self.solver == "chain"
         while True:
             training, left_out = screen.training(candidates), int(screen.left_out(candidates).sum())
@@ -187,7 +197,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
                 break
             quick = quick and bool(more.any()) and passes < ROUNDS  # a rough idea of the sets finds most of them
             before, kept, joined = candidates, kept | more, joined + int(more.sum())
-            candidates = self._candidates(varying, kept)
+            candidates = self._candidates(varying, kept, references)
             starts = in_new_places(found.sets, before, candidates, CHAINS)
         p = odds / (1.0 + odds)
         largest, imputed = float(p.max(initial=0.0)), int(screen.moments.missing.sum())
@@ -235,7 +245,9 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         self, candidates: Candidates, training: Training, found: Sample | Fit, chosen: IntArray = NOTHING
     ) -> Selection:
         """What was found, as a value, with the names, classes and choices of this estimator."""
-        names = candidates.unit_names(column_labels(self._names, candidates.n_columns))
+        names = candidates.unit_names(
+            column_labels(self._names, candidates.n_columns), self._labels(candidates.n_columns)
+        )
         return Selection(
             candidates=candidates,
             training=training,
@@ -263,19 +275,25 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _always(self, n_columns: int) -> IntArray:
         given = () if self.always_include is None else self.always_include
-        return find_positions(given, self._names, n_columns, "always_include")
+        return find_positions(given, self._names, n_columns, "always_include", self._labels(n_columns))
+
+    def _labels(self, n_columns: int) -> list[Any] | None:
+        """What columns that go together are called, for each column."""
+        return by_column(self.groups, self._names, n_columns, "groups")
 
     def _groups(self, n_columns: int) -> NDArray[Any] | None:
         """The group of each column (M,), if there are any."""
-        return group_of_columns(by_column(self.groups, self._names, n_columns, "groups"))
+        return group_of_columns(self._labels(n_columns))
 
-    def _candidates(self, varying: NDArray[np.bool_], kept: NDArray[np.bool_]) -> Candidates:
+    def _candidates(
+        self, varying: NDArray[np.bool_], kept: NDArray[np.bool_], references: IntArray | None = None
+    ) -> Candidates:
         """What there is to choose from, of the columns (M,) that are kept."""
         M = len(varying)
         always = self._always(M)
         open_ = kept.copy()
         open_[always] = False
-        found = choose_candidates(M, always, self._groups(M), open_, varying)
+        found = choose_candidates(M, always, self._groups(M), open_, varying, references)
         self._warn_of_constants(np.setdiff1d(np.flatnonzero(~varying), always))
         return found
 
@@ -287,6 +305,21 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
                 "about the outcome and are never selected.",
                 SimilarityWarning,
                 stacklevel=4,
+            )
+
+    def _warn_of_rank(self, rank: int, n_candidates: int) -> None:
+        """A similarity that was given, and lets hardly any features be in a set together, decides the answer."""
+        if not isinstance(self.similarity, str) and rank < min(LOW_RANK, n_candidates // 2):
+            warnings.warn(
+                Message(
+                    f"The similarity has rank {rank}: at most {rank} of {n_candidates} features can be in a set "
+                    "together, and fewer are likely, whatever the data say; give one that tells more of them apart, "
+                    "such as by a smaller ",
+                    Argument("bandwidth"),
+                    ".",
+                ),
+                SimilarityWarning,
+                stacklevel=5,
             )
 
     def likelihood(self, candidates: Candidates, training: Training) -> Any:
@@ -309,6 +342,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         if most == 0:
             raise ValueError("All rows of similarity are zero, so no feature can be in a set: give others.")
         size = number_to_select(self.n_features_to_select, U, most)
+        self._warn_of_rank(most, U)
         tilt = self._tilt(candidates.n_columns)
         tilt = None if tilt is None else candidates.gather(tilt)
         prior = self._prior(candidates, phi, most if self._power else U, tilt)
@@ -335,7 +369,8 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _tilt(self, n_columns: int) -> FloatArray | None:
         """Prior log-odds of all columns (M,), if any were given."""
-        return log_odds_of_columns(by_column(self.prior_log_odds, self._names, n_columns, "prior_log_odds"))
+        labels = self._labels(n_columns)
+        return log_odds_of_columns(by_column(self.prior_log_odds, self._names, n_columns, "prior_log_odds", labels))
 
     def _tilt_outside(self, n_columns: int) -> FloatArray | None:
         """What the prior has for each column alone (M,), beside its constant; None if it has nothing."""

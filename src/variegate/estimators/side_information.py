@@ -41,7 +41,7 @@ def similarity_features(
                 f"similarity(X) must return a row for each of the {m} columns that it is given, got {len(phi)} rows."
             )
     else:
-        phi = _rows_of_columns(given, candidates, names)
+        phi = rows_of_columns(given, candidates, names)
     return shared_directions(phi, candidates.unit) if candidates.is_grouped else np.asarray(phi)
 
 
@@ -50,7 +50,7 @@ def log_norms(given: Any, names: NDArray[Any] | None, n_columns: int) -> FloatAr
     if isinstance(given, str) or callable(given):
         return None
     everything = np.arange(n_columns)
-    phi = _rows_of_columns(given, Candidates(everything, everything, np.empty(0, dtype=np.int64), n_columns), names)
+    phi = rows_of_columns(given, Candidates(everything, everything, np.empty(0, dtype=np.int64), n_columns), names)
     with np.errstate(divide="ignore"):
         found = np.log(np.einsum("md,md->m", phi, phi, dtype=np.float64))
     return None if np.abs(found).max() < 1e-6 else np.asarray(found)
@@ -69,7 +69,8 @@ def shared_directions(phi: NDArray[Any], unit: NDArray[np.int64]) -> NDArray[Any
     return out
 
 
-def _rows_of_columns(given: Any, candidates: Candidates, names: NDArray[Any] | None) -> NDArray[Any]:
+def rows_of_columns(given: Any, candidates: Candidates, names: NDArray[Any] | None) -> NDArray[Any]:
+    """The rows of Φ, given for all columns, of those that are chosen from: by name where both have names."""
     phi = _matrix(given)
     known = _names(given)
     if known is not None and names is not None:

@@ -45,7 +45,10 @@ def number_to_select(asked: Any, n_candidates: int, most: int | None = None) -> 
                 f" asks for {size} features, and at most {most} of the {n_candidates} candidates can be in a set "
                 f"together: the others are copies or combinations of those, as `similarity` (of rank {most}) has it. "
                 f"Ask for at most {most}",
-                Words(', or let copies count as features of their own by prior="bernoulli", posterior="bernoulli"'),
+                Words(
+                    ', or let copies count as features of their own by prior="bernoulli", posterior="bernoulli"',
+                    "; with --coordinates, a smaller --bandwidth tells more of them apart",
+                ),
                 ".",
             )
         )

@@ -7,6 +7,7 @@ from .features import SimilarityFeatures, SimilarityWarning
 from .groups import from_groups
 from .kernel import from_kernel
 from .network import from_network, network_kernel
+from .positions import from_positions
 
 __all__ = [
     "SimilarityFeatures",
@@ -17,5 +18,6 @@ __all__ = [
     "from_groups",
     "from_kernel",
     "from_network",
+    "from_positions",
     "network_kernel",
 ]

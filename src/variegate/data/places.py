@@ -1,0 +1,156 @@
+"""Where features are: a column of names, and coordinates; or a chromosome and a position, as genome maps have them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ..messages import Argument, Message
+from .csv_table import MISSING, check_names
+from .encode import place
+from .errors import UnreadableInput
+from .frames import RawTable, open_source
+from .text import normalised, read_bytes, shortened
+
+_CHROMOSOME = re.compile(r"#?(chr(om(osome)?)?|contig|seq(name|id)?|scaffold|linkage[ _.]?group)", re.IGNORECASE)
+_SHOWN = 5  # names in messages
+_PLINK = {".bim": (1, 0, 3), ".map": (1, 0, 3)}  # name, chromosome, position
+
+
+class Places(NamedTuple):
+    """Names of M features, their coordinates (M, D), and the lines that they are on (chromosomes), if there are."""
+
+    names: tuple[str, ...]
+    points: npt.NDArray[np.float64]
+    blocks: tuple[str, ...] | None
+
+
+def read_places(path: str | Path) -> Places:
+    r"""Read a table of places: names in the first column, then one or more columns of numbers.
+
+    A column called chromosome (chr, chrom, contig, …) says on which line a position is. PLINK's .bim and .map files,
+    which have no header, are known by their ending.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "map.tsv")
+    ...     _ = file.write_text("snp\tchr\tpos\nrs1\t1\t500\nrs2\tX\t700\n")
+    ...     read_places(file)
+    Places(names=('rs1', 'rs2'), points=array([[500.],
+           [700.]]), blocks=('1', 'X'))
+    """
+    if Path(path).suffix.lower() in _PLINK:
+        return _read_plink(path)
+    source = open_source(path)
+    chromosome = [name for name in source.columns[1:] if _CHROMOSOME.fullmatch(name)]
+    raw = source.read(chromosome)
+    names = raw.ids if raw.ids is not None else tuple(map(str, raw.frame.iloc[:, 0]))
+    if len(chromosome) > 1:
+        raise UnreadableInput(f"{path}: expected one column of chromosomes, got {chromosome}; leave one out")
+    frame = raw.frame if raw.ids is not None else raw.frame.iloc[:, 1:]
+    blocks = _blocks(raw, chromosome[0]) if chromosome else None
+    points = _points(raw, frame.drop(columns=chromosome))
+    if blocks is not None and points.shape[1] != 1:
+        columns = list(frame.columns.drop(chromosome))
+        raise UnreadableInput(
+            f"{path}: expected one column of positions beside '{chromosome[0]}', got {points.shape[1]}: {columns[:5]}"
+            "; leave out the others"
+        )
+    check_names(names, str(path), "features")
+    return Places(names, points, blocks)
+
+
+def _blocks(raw: RawTable, column: str) -> tuple[str, ...]:
+    labels = [str(value) for value in raw.frame[column]]
+    for row, label in enumerate(labels):
+        if not label:
+            raise UnreadableInput(f"{place(raw, row)}: expected a chromosome in '{column}', got none; fill it in")
+    return tuple(labels)
+
+
+def _points(raw: RawTable, frame: pd.DataFrame) -> npt.NDArray[np.float64]:
+    """The coordinates; every cell must be a number."""
+    if not len(frame.columns):
+        raise UnreadableInput(f"{raw.where}: expected coordinates beside the names of features, got none")
+    points = np.empty(frame.shape)
+    for j, name in enumerate(frame.columns):
+        points[:, j] = pd.to_numeric(frame[name], errors="coerce")
+        wrong = np.flatnonzero(~np.isfinite(points[:, j]))
+        if len(wrong):
+            cell = frame[name].iloc[wrong[0]]
+            got = "nothing" if pd.isna(cell) else f"'{shortened(str(cell))}'"
+            raise UnreadableInput(
+                f"{place(raw, int(wrong[0]))}: expected a number in '{shortened(str(name))}', the place of a feature, "
+                f"got {got} ({len(wrong)} such cells); fill it in"
+            )
+    return points
+
+
+def _read_plink(path: str | Path) -> Places:
+    """A .bim or .map file: chromosome, name, genetic distance, base pair, and perhaps alleles, without a header."""
+    lines = [line.split() for line in normalised(read_bytes(path)).split("\n")]
+    at_name, at_chromosome, at_position = _PLINK[Path(path).suffix.lower()]
+    names, blocks, positions = [], [], []
+    for number, cells in enumerate(lines, start=1):
+        if not cells:
+            continue
+        if len(cells) <= at_position or not _is_number(cells[at_position]):
+            raise UnreadableInput(
+                f"{path}, line {number}: expected chromosome, name, distance and base pair, got "
+                f"'{shortened(' '.join(cells))}'; is it PLINK's?"
+            )
+        names.append(cells[at_name])
+        blocks.append(cells[at_chromosome])
+        positions.append(float(cells[at_position]))
+    check_names(names, str(path), "features")
+    return Places(tuple(names), np.array(positions)[:, None], tuple(blocks))
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        return bool(np.isfinite(float(cell)))
+    except ValueError:
+        return False
+
+
+def rows_of(features: Sequence[str], names: Sequence[str], path: str | Path, what: str) -> list[int]:
+    """The row of each feature; all must be there. The columns of a category ("sex=f") are found by its name, too."""
+    row = {name: i for i, name in enumerate(names)}
+    found = [row.get(name, row.get(name.partition("=")[0])) for name in features]
+    missing = [name for name, i in zip(features, found, strict=True) if i is None]
+    if missing:
+        raise UnreadableInput(
+            Message(
+                f"{path}: expected {what} of every feature, but {len(missing)} of {len(features)} are not in it, for "
+                f"instance '{shortened(missing[0])}'; add them, or leave them out by ",
+                Argument("drop", missing[:_SHOWN]),
+                ", …" if len(missing) > _SHOWN else "",
+            )
+        )
+    return [i for i in found if i is not None]
+
+
+def read_groups(path: str | Path) -> tuple[tuple[str, ...], list[str | None]]:
+    r"""Read a table of two columns, features and their groups (blank: in none).
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "groups.csv")
+    ...     _ = file.write_text("feature,group\na,1\nb,\n")
+    ...     read_groups(file)
+    (('a', 'b'), ['1', None])
+    """
+    raw = open_source(path).read(None)
+    columns = raw.frame.shape[1] + (raw.ids is not None)
+    if columns != 2:
+        raise UnreadableInput(f"{path}: expected two columns, feature and group, got {columns}; leave others out")
+    names = raw.ids if raw.ids is not None else tuple(map(str, raw.frame.iloc[:, 0]))
+    check_names(names, str(path), "features")
+    labels = raw.frame.iloc[:, -1]
+    return names, [None if pd.isna(label) or str(label) in MISSING else str(label) for label in labels]

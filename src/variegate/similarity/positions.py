@@ -1,0 +1,119 @@
+"""Similarity from positions on a line, or on several: features that are near each other on one are similar."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from ..checks import generator
+from .factorise import check_rank, item_names
+from .features import Array, SimilarityFeatures, unit_rows
+from .groups import group_codes
+
+_NEIGHBOURS = 5  # how far "near" reaches
+_WIDEST = 1000  # columns that are used where they make Φ exact
+_USUAL_RANK = 300
+_CELLS = 2  # of the grid in a bandwidth: K is right to 1e-4
+_REACH = 2.25  # bandwidths from a feature to the farthest cell that it has a part in
+
+
+def from_positions(
+    positions: npt.ArrayLike | Any,
+    blocks: Sequence[object] | Any = None,
+    bandwidth: float | str = "near",
+    *,
+    rank: int | None = None,
+    rng: np.random.Generator | int | None = None,
+) -> SimilarityFeatures:
+    """Return Φ of features on a line, or on one of several, such as chromosomes.
+
+        K_ij = exp(−(x_i − x_j)² / σ²) on the same line, 0 on different ones.
+
+    φ_i are the values of a bump around x_i on a grid of spacing σ/2, of which ten are not zero; the inner product of
+    two bumps is K. Up to 1,000 cells of the grid, or `rank`, are columns of Φ, which is then right to 1e-4. More are
+    mixed at random into `rank` columns: near features stay alike, and others have similarities of about ±1/√rank.
+    Cost O(M · rank); no M×M array.
+
+    Parameters
+    ----------
+    positions : (M,) numbers, such as base pairs or wavelengths; the text index of a pandas Series gives the names
+    blocks : (M,) labels of the lines, such as chromosomes; None: all are on one
+    bandwidth : σ, in the unit of the positions; "near": the median distance from a feature to its fifth neighbour
+    rank : number of columns of Φ; None: 1,000 if that is exact, else 300
+    rng : generator or seed of the random mixture; None is seed 0
+
+    >>> phi = from_positions([100, 200, 100], blocks=["chr1", "chr1", "chr2"], bandwidth=200)
+    >>> np.asarray(phi @ phi.T).round(2)
+    array([[1.  , 0.78, 0.  ],
+           [0.78, 1.  , 0.  ],
+           [0.  , 0.  , 1.  ]])
+    """
+    x, codes = _checked(positions, blocks)
+    check_rank(rank)
+    sigma = bandwidth_of(x, codes, bandwidth)
+    bumps = _bumps(x, codes, sigma)
+    n_cells = bumps.shape[1]
+    if n_cells <= (rank or _WIDEST):
+        return SimilarityFeatures(unit_rows(bumps.toarray()), item_names(positions))
+    mixture = generator(rng).standard_normal((n_cells, rank or _USUAL_RANK))
+    return SimilarityFeatures(unit_rows(bumps @ mixture), item_names(positions))
+
+
+def bandwidth_of(x: Array, codes: Array, rule: float | str) -> float:
+    """The bandwidth that is meant by "near", or the number itself.
+
+    >>> bandwidth_of(np.arange(10.0), np.zeros(10, dtype=int), "near")
+    5.0
+    """
+    if isinstance(rule, str) and rule != "near":
+        raise ValueError(f'bandwidth must be "near" or a positive number, got {rule!r}')
+    if not isinstance(rule, str):
+        if isinstance(rule, bool) or not (np.isfinite(rule) and rule > 0):
+            raise ValueError(f'bandwidth must be "near" or a positive number, got {rule!r}')
+        return float(rule)
+    distances = []
+    for members in _of_each_block(x, codes):
+        steps = min(_NEIGHBOURS, len(members) - 1)
+        line = np.sort(x[members])
+        distances.append(line[steps:] - line[: len(line) - steps] if steps else line[:0])
+    found = np.concatenate(distances)
+    median = float(np.median(found)) if len(found) else 0.0
+    apart = found[found > 0]
+    return median or (float(np.median(apart)) if len(apart) else 1.0)
+
+
+def _of_each_block(x: Array, codes: Array) -> list[Array]:
+    order = np.argsort(codes, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
+
+
+def _bumps(x: Array, codes: Array, sigma: float) -> Any:
+    """Values of b(t) = exp(−2 (t − x_i)² / σ²) on the cells of the grids, sparse (M, cells that are reached)."""
+    spacing = sigma / _CELLS
+    reach = int(np.ceil(_REACH * _CELLS))
+    steps = np.arange(-reach + 1, reach + 1)
+    scaled = (x - x.min()) / spacing
+    first = np.floor(scaled).astype(np.int64)
+    cells = first[:, None] + steps
+    values = np.exp(-2 * ((cells - scaled[:, None]) / _CELLS) ** 2)
+    keys = np.column_stack([np.repeat(codes, len(steps)), cells.ravel()])
+    _, columns = np.unique(keys, axis=0, return_inverse=True)
+    rows = np.repeat(np.arange(len(x)), len(steps))
+    return sparse.csr_array((values.ravel(), (rows, columns.ravel())), shape=(len(x), int(columns.max()) + 1))
+
+
+def _checked(positions: Any, blocks: Any) -> tuple[Array, Array]:
+    try:
+        x = np.asarray(positions, dtype=np.float64)
+    except (TypeError, ValueError):
+        x = np.empty(0)
+    if x.ndim != 1 or not len(x) or not np.isfinite(x).all():
+        raise ValueError("positions must be finite numbers, one for each feature")
+    codes = np.zeros(len(x), dtype=np.int64) if blocks is None else group_codes(blocks)
+    if len(codes) != len(x):
+        raise ValueError(f"blocks must have a label for each of the {len(x)} positions, got {len(codes)}")
+    return x, codes

@@ -1,0 +1,76 @@
+"""Where features are, and which belong together: files with their own reader and their own words."""
+
+import numpy as np
+import pytest
+
+from variegate.data import UnreadableInput
+from variegate.data.places import read_groups, read_places, rows_of
+
+
+def written(folder, text, name="map.tsv"):
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+PLACES = {
+    "plane": ("name,x,y\na,1,2\nb,3,4\n", [[1, 2], [3, 4]], None),
+    "line": ("name,nm\na,850\nb,852.5\n", [[850], [852.5]], None),
+    "chromosomes": ("snp\tCHR\tpos\na\t1\t100\nb\tX\t200\n", [[100], [200]], ("1", "X")),
+    "words as they are": ("snp\tposition\tchrom\na\t100\t01\nb\t200\t1\n", [[100], [200]], ("01", "1")),
+}
+
+
+@pytest.mark.parametrize("case", PLACES)
+def test_places(tmp_path, case):
+    text, points, blocks = PLACES[case]
+    found = read_places(written(tmp_path, text))
+    assert found.names == ("a", "b")
+    np.testing.assert_array_equal(found.points, points)
+    assert found.blocks == blocks
+
+
+@pytest.mark.parametrize("ending", ["bim", "map"])
+def test_plink_maps_have_no_header(tmp_path, ending):
+    more = " A G" if ending == "bim" else ""
+    path = written(tmp_path, f"1 rs1 0 100{more}\n\n23\trs2\t0.5\t2e2{more}\n", f"m.{ending}")
+    found = read_places(path)
+    assert (found.names, found.points.tolist(), found.blocks) == (("rs1", "rs2"), [[100], [200]], ("1", "23"))
+    with pytest.raises(
+        UnreadableInput, match=r"m\.\w+, line 2: expected chromosome, name, distance and base pair, got 'a"
+    ):
+        read_places(written(tmp_path, "1 rs1 0 100\na b c d\n", f"m.{ending}"))
+
+
+WRONG = {
+    "missing cell": ("name,x\na,1\nb,\n", "line 3: expected a number in 'x', the place of a feature, got nothing"),
+    "a word": ("name,x\na,1\nb,far\nc,wide\n", "line 3: .* got 'far' .2 such cells.; fill it in"),
+    "infinite": ("name,x\na,1\nb,inf\n", "line 3: expected a number"),
+    "no chromosome": ("name,chr,pos\na,,1\nb,2,2\n", "line 2: expected a chromosome in 'chr', got none"),
+    "two chromosomes": ("name,chr,chrom,pos\na,1,1,1\n", "expected one column of chromosomes, got"),
+    "three positions": ("name,chr,pos,end\na,1,1,2\n", "one column of positions beside 'chr', got 2: .'pos', 'end'"),
+    "twice": ("name,x\na,1\na,2\n", "features with different names, but 'a'"),
+    "only names": ("name,chr\na,1\n", "expected coordinates beside the names of features"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG.values(), ids=WRONG)
+def test_places_that_are_none(tmp_path, text, message):
+    with pytest.raises(UnreadableInput, match=rf"map\.tsv.*{message}") as caught:
+        read_places(written(tmp_path, text))
+    assert "sample" not in str(caught.value)
+    assert "missing=" not in str(caught.value)  # no advice that these files have no use for
+
+
+def test_groups(tmp_path):
+    assert read_groups(written(tmp_path, "f,g\na,01\nb,1\nc,\n")) == (("a", "b", "c"), ["01", "1", None])
+    with pytest.raises(UnreadableInput, match="two columns, feature and group, got 3; leave others out"):
+        read_groups(written(tmp_path, "f,g,h\na,1,2\n"))
+    with pytest.raises(UnreadableInput, match="features with different names, but 'a'"):
+        read_groups(written(tmp_path, "f,g\na,1\na,2\n"))
+
+
+def test_features_are_found_by_name_or_category():
+    assert rows_of(["b", "sex=f", "sex=m"], ["sex", "b"], "f", "the place") == [1, 0, 0]
+    with pytest.raises(UnreadableInput, match=r"the place of every feature, but 2 of 3 .*'c'; .* drop=\['c', 'd'\]"):
+        rows_of(["a", "c", "d"], ["a"], "f", "the place")
