@@ -52,8 +52,8 @@ def write(folder: Path, n: int, m: int, seed: int = 0) -> np.ndarray:
     real, position = real_genotypes()
     L = real.shape[1]
     regions = -(-m // L)
-    causal = np.sort(rng.choice(regions, CAUSAL, replace=False) * L + rng.integers(L, size=CAUSAL))
-    causal = np.minimum(causal, m - 1)
+    edges = np.linspace(0, m, CAUSAL + 1).astype(int)
+    causal = rng.integers(edges[:-1], edges[1:])
     signal = np.zeros(n)
     effects = rng.choice([-1.0, 1.0], CAUSAL) * rng.uniform(0.5, 1.0, CAUSAL)
     with open(folder / "scan.bed", "wb") as bed, open(folder / "scan.bim", "w", encoding="ascii") as bim:

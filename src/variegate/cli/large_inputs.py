@@ -18,6 +18,8 @@ from .messages import Failure
 from .outcomes import outcome_columns
 
 LARGE = (".bed", ".zarr", ".npy")
+IN_MEMORY = ("id_column", "exclude", "categorical", "classes", "delimiter", "compare", "frontier", "methods")
+USUAL = {"samples": "rows", "missing": "error"}
 
 
 def is_large(path: str) -> bool:
@@ -32,25 +34,17 @@ def read_large_table(options: Mapping[str, Any]) -> tuple[LargeTable, Table, lis
     N, M = found.shape
     samples = found.samples if found.samples is not None else np.array([str(i + 1) for i in range(N)], dtype=object)
     names = found.names if found.names is not None else np.array([f"x{j}" for j in range(M)], dtype=object)
-    second = second_table(options["outcome_table"], options["outcome_id"], None)
-    columns = outcome_columns(options)
-    for name in columns:
-        check_column(second, name, "an outcome column")
-    y = second.frame[columns].set_axis(pd.Index(second.ids or (), dtype=object))
-    y = y[y.notna().all(axis=1) & (y.astype(str).apply(lambda c: c.str.strip()) != "").all(axis=1)]
-    if y.index.duplicated().any():
-        raise Failure(f"{second.where}: the sample {y.index[y.index.duplicated()][0]!r} is there twice")
-    rows = np.flatnonzero([str(sample) in y.index for sample in samples])
+    y, where = _outcomes(options)
+    rows = np.flatnonzero(np.isin(samples.astype(str), y.index.astype(str)))
     if not len(rows):
         raise Failure(
-            f"{second.where}: no sample of {options['table']} has an outcome there: {str(samples[0])!r} against "
+            f"{where}: no sample of {options['table']} has an outcome there: {str(samples[0])!r} against "
             f"{str(y.index[0]) if len(y) else ''!r}; use the same ids in both, or say --outcome-id COLUMN"
         )
     notes = [f"opened {N:,} samples and {M:,} features in {options['table']}"]
     if len(rows) < N:
-        notes.append(f"{N - len(rows):,} samples have no outcome in {second.where} and are left out")
-    table = found if len(rows) == N else SomeRows(found, rows)
-    outcome = y.loc[[str(s) for s in samples[rows]]].reset_index(drop=True)
+        notes.append(f"{N - len(rows):,} samples have no outcome in {where} and are left out")
+    outcome, columns = y.loc[samples[rows].astype(str)].reset_index(drop=True), list(y.columns)
     about = Table(
         X=np.empty((len(rows), 0)),
         features=tuple(map(str, names)),
@@ -60,7 +54,20 @@ def read_large_table(options: Mapping[str, Any]) -> tuple[LargeTable, Table, lis
         groups=(None,) * M,
         report=TableReport(),
     )
-    return table, about, notes
+    return (found if len(rows) == N else SomeRows(found, rows)), about, notes
+
+
+def _outcomes(options: Mapping[str, Any]) -> tuple[pd.DataFrame, str]:
+    """The outcomes of the samples that have them, by sample id, and the place that they are from."""
+    second = second_table(options["outcome_table"], options["outcome_id"], None)
+    columns = outcome_columns(options)
+    for name in columns:
+        check_column(second, name, "an outcome column")
+    y = second.frame[columns].set_axis(pd.Index(second.ids or (), dtype=object))
+    y = y[y.notna().all(axis=1) & (y.astype(str).apply(lambda c: c.str.strip()) != "").all(axis=1)]
+    if y.index.duplicated().any():
+        raise Failure(f"{second.where}: the sample {y.index[y.index.duplicated()][0]!r} is there twice; leave one out")
+    return y, second.where
 
 
 def _check_options(options: Mapping[str, Any]) -> None:
@@ -68,8 +75,10 @@ def _check_options(options: Mapping[str, Any]) -> None:
         raise Failure(
             f"{options['table']} holds no outcome: give --outcome FILE:COLUMN, or --outcome-table FILE with the column"
         )
-    for name in ("id_column", "exclude", "categorical", "compare", "methods"):
-        if options.get(name):
-            raise Failure(
-                f"--{name.replace('_', '-')} is for tables in memory, and {options['table']} is read in blocks"
-            )
+    given = [name for name in IN_MEMORY if options.get(name)]
+    given += [name for name, usual in USUAL.items() if options.get(name, usual) != usual]
+    if given:
+        raise Failure(
+            f"--{given[0].replace('_', '-')} is for tables in memory, and {options['table']} is read in blocks; "
+            "leave it out"
+        )

@@ -10,7 +10,7 @@ from scipy import sparse
 from ..candidates import Candidates
 from ..design import Design
 from ..inference import ChainSettings, Fit, Sample, Target
-from ..inference.certificate import Drawn, certify, fitted_ratio, how_many_sets
+from ..inference.certificate import JOINS, Drawn, certify, fitted_ratio, how_many_sets
 from ..inference.chain.problem import Grid
 from ..inference.chain.sample import grid_of
 from ..inference.target import OthersRatio
@@ -24,8 +24,6 @@ from ..types import FloatArray, IntArray
 LARGE_BYTES = 1 << 30  # tables above this size are treated as if they were not in memory
 START, FEWEST = 3000, 256  # columns to begin with in such a table; of very many rows
 START_BYTES = 1 << 29  # so many that in single precision they take this much
-# A column that could have this probability must not be left out: a tenth of the error that probabilities are known to.
-JOINS = 0.003
 # Where some must join, those with a third of it do, too: they might be next, and every round is a pass over the table.
 JOINS_TOO = 0.001
 ROOM = 4  # columns to begin with, at least, for each feature that is asked for or expected

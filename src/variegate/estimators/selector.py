@@ -25,7 +25,7 @@ from ..checks import is_number
 from ..design import Design
 from ..groups import Group
 from ..inference import ChainSettings, ConvergenceWarning, Fit, Sample, Settings, Target, fit, sample
-from ..inference.certificate import Certificate
+from ..inference.certificate import JOINS, Certificate
 from ..inference.chain.grid import PriorSizes
 from ..inference.chain.sample import CHAINS
 from ..inference.local_search import NOTHING
@@ -45,7 +45,7 @@ from ..threads import one_blas_thread
 from ..types import FloatArray, IntArray
 from .parameters import check_parameters
 from .progress import ProgressLine
-from .screened import JOINS, QUICK, ROOM, ROUNDS, Screen, filled, in_new_places, is_large, joining, start
+from .screened import QUICK, ROOM, ROUNDS, Screen, filled, in_new_places, is_large, joining, start
 from .side_information import RANK, log_norms, similarity_features
 from .sizes import largest_size, number_to_select, prior_size
 

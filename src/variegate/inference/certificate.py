@@ -32,6 +32,8 @@ from .target import OthersRatio, Target
 SETS = 24  # of the posterior: with 12 a column of probability 0.02 goes unseen now and then, 48 take twice the time
 ROW_BYTES = 1 << 29  # of the rows that columns are multiplied with, for tables with very many rows
 FEWEST = 6
+# A column that could have this probability must not be left out: a tenth of the error that probabilities are known to.
+JOINS = 0.003
 
 
 class Certificate(NamedTuple):
@@ -47,6 +49,18 @@ class Certificate(NamedTuple):
     largest: float  # probability that any column left out could have
     expected: float  # sum of these probabilities
     imputed: int = 0  # missing entries of the table, which count as the mean of their column
+
+    def sentence(self) -> str:
+        """The certificate in words.
+
+        >>> print(Certificate(left_out=1000, passes=2, joined=5, largest=0.001, expected=0.02).sentence())
+        1,000 columns are left out, and none of these can have a probability above 0.001 (2 passes, 5 joined)
+        """
+        how = f"({self.passes} {'pass' if self.passes == 1 else 'passes'}, {self.joined:,} joined)"
+        if not self.left_out:
+            return f"no column is left out {how}"
+        columns = "1 column is" if self.left_out == 1 else f"{self.left_out:,} columns are"
+        return f"{columns} left out, and none of these can have a probability above {self.largest:.2g} {how}"
 
 
 class Drawn(NamedTuple):
