@@ -8,6 +8,7 @@ import pytest
 
 import variegate as vg
 from large_tables import genotypes, write_bed
+from variegate.cli import main
 from variegate.large import as_large_table, cluster, open_on_cluster
 
 pytestmark = [
@@ -17,9 +18,9 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 dask_array, distributed = pytest.importorskip("dask.array"), pytest.importorskip("distributed")
-N, M, CHUNKS = 120, 2000, (40, 125)
+N, M, CHUNKS = 120, 1000, (40, 125)
 WORKERS = 3
-QUICK = {"random_state": 0, "max_iter": 4, "screen": 30}
+QUICK = {"random_state": 0, "max_iter": 2, "screen": 30}
 # As in a table of gigabytes: what a worker may hold (managed memory, in bytes) is less than half of the table.
 MOST_HELD = 8 * N * M // 2
 
@@ -39,7 +40,7 @@ def table():
 @pytest.fixture(scope="module")
 def outcome():
     X = table().compute(scheduler="synchronous")
-    return X[:, 70] - X[:, 1500] + 0.6 * X[:, 901] + 0.5 * np.random.default_rng(0).normal(size=N)
+    return X[:, 70] - X[:, 700] + 0.6 * X[:, 901] + 0.5 * np.random.default_rng(0).normal(size=N)
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +119,7 @@ class KillsOnce:
         self.work, self.path = work, path
 
     def of_block(self, values, block):
-        if block.columns.start == 1000 and block.rows.start == 40:
+        if block.columns.start == 500 and block.rows.start == 40:
             try:
                 os.close(os.open(self.path, os.O_CREAT | os.O_EXCL))
             except FileExistsError:
@@ -168,6 +169,22 @@ def test_files_are_read_by_the_workers(client, kind, tmp_path):
     memory = vg.DiverseRegressor(**QUICK).fit(as_large_table(X), y)
     np.testing.assert_allclose(model.inclusion_probabilities_, memory.inclusion_probabilities_, atol=1e-6)
     assert model.support_[30]
+
+
+def test_the_command_line_reads_on_the_cluster(client, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    X = genotypes(60, 200)
+    write_bed(tmp_path / "scan.bed", X)
+    y = X[:, 30] + 0.3 * np.random.default_rng(0).normal(size=60)
+    rows = "".join(f"s{i}\t{value}\n" for i, value in enumerate(y))
+    (tmp_path / "trait.tsv").write_text(f"id\theight\n{rows}")
+    options = ["--outcome", "trait.tsv:height", "--max-iter", "4", "--screen", "20", "--quiet"]
+    tables = []
+    for where in (["--cluster", client.scheduler.address, "--out", "there"], ["--out", "here"]):
+        assert main(["select", "scan.bed", *options, *where]) == 0, capsys.readouterr().err
+        tables.append((tmp_path / where[-1] / "selection.csv").read_text())
+    assert tables[0] == tables[1]
+    assert "v30" in tables[0]
 
 
 def test_a_cluster_without_workers_is_not_waited_for_for_ever(monkeypatch):
