@@ -33,7 +33,7 @@ from .inference.target import OthersRatio
 from .likelihoods.checks import sample_weights, table
 from .priors import Prior
 from .selection import Selection, Training, selection_of
-from .similarity import SimilarityFeatures
+from .similarity import Positions, SimilarityFeatures
 from .similarity.factorise import item_names
 from .writing import write_whole
 
@@ -59,8 +59,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator to one file, which `load` reads.
 
     The file is complete or not there: it is written beside its place and moved. It holds the training rows. Code stays
-    out of it: a function given as `similarity` is replaced by "columns", which matters only if the loaded model is
-    fitted again.
+    out of it: a function or `Positions` given as `similarity` is replaced by "columns", which matters only if the
+    loaded model is fitted again.
 
     >>> import tempfile
     >>> from variegate import DiverseRegressor
@@ -125,7 +125,8 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def _params(model: Any) -> dict[str, Any]:
     params: dict[str, Any] = model.get_params(deep=False)
-    if callable(params["similarity"]):  # code stays out of files; what it returned is in the posterior
+    if callable(params["similarity"]) or isinstance(params["similarity"], Positions):
+        # code stays out of files; what it returned is in the posterior
         params["similarity"] = "columns"
     if params["random_state"] is not None and not isinstance(params["random_state"], int | np.integer):
         params["random_state"] = None
@@ -360,7 +361,7 @@ def _prior(f: Mapping[str, Any]) -> Prior:
 def _is_given(model: Any, candidates: Candidates, phi: Any) -> bool:
     """Whether Φ is what the parameter `similarity` says, so that it need not be held twice."""
     given = model.similarity
-    if phi is None or isinstance(given, str) or callable(given) or candidates.is_grouped:
+    if phi is None or isinstance(given, str | Positions) or callable(given) or candidates.is_grouped:
         return phi is None
     return np.array_equal(rows_of_columns(given, candidates, getattr(model, "feature_names_in_", None)), phi)
 

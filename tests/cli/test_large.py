@@ -76,6 +76,24 @@ def test_positions_are_the_similarity_by_one_option(run, folder):
     ran = run("select", "scan.bed", "--outcome", "trait.tsv:height", "--coordinates", "scan.bim", *QUICK)
     assert ran.code == 0, ran.err
     assert "similarity from the coordinates in scan.bim" in ran.err
+    found = vg.load("found/model.vg").selection_
+    phi, columns = found.posterior.target.phi, found.candidates.columns
+    apart = np.subtract.outer(columns, columns) / 5.0  # the fifth neighbour is at one bandwidth
+    np.testing.assert_allclose(phi @ phi.T, np.exp(-(apart**2)), atol=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
+def test_positions_from_another_file(run, folder):
+    order = np.random.default_rng(0).permutation(M)
+    pd.DataFrame({"v": [f"v{j}" for j in order], "chr": 1, "pos": 1000 * order + 1000}).to_csv("map.csv", index=False)
+    tables = []
+    for file in ("scan.bim", "map.csv"):
+        assert run("select", "scan.bed", "--outcome", "trait.tsv:height", "--coordinates", file, *QUICK).code == 0
+        tables.append((folder / "found/selection.csv").read_text())
+    assert tables[0] == tables[1]
+    pd.DataFrame({"v": ["v1"], "pos": [3]}).to_csv("map.csv", index=False)
+    ran = run("select", "scan.bed", "--outcome", "trait.tsv:height", "--coordinates", "map.csv", "--quiet", *QUICK)
+    assert "expected the place of every feature, but 39 of 40 are not in it" in ran.err
 
 
 def cut(folder):

@@ -213,3 +213,15 @@ def test_a_large_table_in_memory_is_screened_unless_told_otherwise(monkeypatch):
     assert some.selection_.certificate.joined > 0
     assert_same_posterior(some, whole)
     assert make(screen=M, **QUICK).fit(X, y).selection_.certificate is None
+
+
+def test_positions_for_some_columns_are_those_for_all():
+    make, y = OUTCOMES["regression"]
+    x = 100.0 * np.arange(M)
+    lazy = vg.similarity.Positions.of(x, bandwidth=150.0)
+    whole = make(similarity=vg.similarity.from_positions(x, bandwidth=150.0), screen=2, **QUICK).fit(X, y)
+    some = make(similarity=lazy, screen=2, **QUICK).fit(X, y)
+    assert_same_posterior(some, whole)
+    np.testing.assert_array_equal(some.support_, whole.support_)
+    with pytest.raises(ValueError, match="similarity must have the positions of all 10 columns of X, got 9"):
+        make(similarity=vg.similarity.Positions.of(x[1:]), **QUICK).fit(X, y)

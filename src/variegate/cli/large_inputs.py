@@ -11,9 +11,12 @@ import pandas as pd
 
 from ..data import Table
 from ..data.outcome import check_column, second_table
+from ..data.places import read_places, rows_of
 from ..data.table import TableReport
 from ..large import LargeTable, open_large_table, open_on_cluster
+from ..large.genotypes import open_genotypes
 from ..large.rows import SomeRows
+from ..similarity import Positions
 from .messages import Failure
 from .outcomes import outcome_columns
 
@@ -55,6 +58,22 @@ def read_large_table(options: Mapping[str, Any]) -> tuple[LargeTable, Table, lis
         report=TableReport(),
     )
     return (found if len(rows) == N else SomeRows(found, rows)), about, notes
+
+
+def large_positions(options: Mapping[str, Any], features: tuple[str, ...]) -> Positions:
+    """Positions of all features, from the table's own .bim or from another file."""
+    path, table = Path(options["coordinates"]), Path(options["table"])
+    if table.suffix.lower() == ".bed" and table.with_suffix(".bim").samefile(path):
+        found = open_genotypes(table)
+        points, blocks = found.positions, found.chromosomes
+    else:
+        places = read_places(path)
+        rows = rows_of(features, places.names, path, "the place")
+        if places.points.shape[1] > 1 or options["lonlat"]:
+            raise Failure(f"{path}: expected one position of each feature, since {table} is read in blocks; leave one")
+        points = places.points[rows, 0]
+        blocks = None if places.blocks is None else np.array(places.blocks, dtype=object)[rows]
+    return Positions.of(points, blocks, options["bandwidth"] or "near", rank=options["rank"], seed=options["seed"])
 
 
 def _outcomes(options: Mapping[str, Any]) -> tuple[pd.DataFrame, str]:

@@ -40,6 +40,12 @@ def similarity_features(
             raise ValueError(
                 f"similarity(X) must return a row for each of the {m} columns that it is given, got {len(phi)} rows."
             )
+    elif isinstance(given, similarity.Positions):
+        if len(given.x) != candidates.n_columns:
+            raise ValueError(
+                f"similarity must have the positions of all {candidates.n_columns} columns of X, got {len(given.x)}."
+            )
+        phi = given.features(candidates.columns)
     else:
         phi = rows_of_columns(given, candidates, names)
     return shared_directions(phi, candidates.unit) if candidates.is_grouped else np.asarray(phi)
@@ -47,7 +53,7 @@ def similarity_features(
 
 def log_norms(given: Any, names: NDArray[Any] | None, n_columns: int) -> FloatArray | None:
     """log |φ|² of every column (M,), −inf for rows of zeros; None where all rows have length one."""
-    if isinstance(given, str) or callable(given):
+    if isinstance(given, str | similarity.Positions) or callable(given):
         return None
     everything = np.arange(n_columns)
     phi = rows_of_columns(given, Candidates(everything, everything, np.empty(0, dtype=np.int64), n_columns), names)
