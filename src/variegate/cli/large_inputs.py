@@ -63,17 +63,16 @@ def read_large_table(options: Mapping[str, Any]) -> tuple[LargeTable, Table, lis
 def large_positions(options: Mapping[str, Any], features: tuple[str, ...]) -> Positions:
     """Positions of all features, from the table's own .bim or from another file."""
     path, table = Path(options["coordinates"]), Path(options["table"])
+    how = {"bandwidth": options["bandwidth"] or "near", "rank": options["rank"], "seed": options["seed"]}
     if table.suffix.lower() == ".bed" and table.with_suffix(".bim").samefile(path):
         found = open_genotypes(table)
-        points, blocks = found.positions, found.chromosomes
-    else:
-        places = read_places(path)
-        rows = rows_of(features, places.names, path, "the place")
-        if places.points.shape[1] > 1 or options["lonlat"]:
-            raise Failure(f"{path}: expected one position of each feature, since {table} is read in blocks; leave one")
-        points = places.points[rows, 0]
-        blocks = None if places.blocks is None else np.array(places.blocks, dtype=object)[rows]
-    return Positions.of(points, blocks, options["bandwidth"] or "near", rank=options["rank"], seed=options["seed"])
+        return Positions.of(found.positions, found.chromosomes, **how)
+    places = read_places(path)
+    if places.points.shape[1] > 1 or options["lonlat"]:
+        raise Failure(f"{path}: expected one position of each feature, since {table} is read in blocks; leave one")
+    rows = rows_of(features, places.names, path, "the place")
+    blocks = None if places.blocks is None else np.array(places.blocks, dtype=object)[rows]
+    return Positions.of(places.points[rows, 0], blocks, **how)
 
 
 def _outcomes(options: Mapping[str, Any]) -> tuple[pd.DataFrame, str]:
