@@ -102,6 +102,7 @@ def main(sizes: tuple[int, ...] = SIZES, check: bool = False) -> str:
             print(*rows[-1], file=sys.stderr, flush=True)
             if check:
                 notes.append(difference(Path(name), run))
+                print(notes[-1], file=sys.stderr, flush=True)
     heads = [
         "variants", "passes", "joined", "left out", "their largest probability",
         f"groups above {LIKELY:g} with causal variants", "fit, s", "all, s", "peak memory, GB",
