@@ -54,13 +54,14 @@ class Certificate(NamedTuple):
         """The certificate in words.
 
         >>> print(Certificate(left_out=1000, passes=2, joined=5, largest=0.001, expected=0.02).sentence())
-        1,000 columns are left out, and none of these can have a probability above 0.001 (2 passes, 5 joined)
+        1,000 columns are left out; none can have a probability above 0.001, all together 0.02 (2 passes, 5 joined)
         """
         how = f"({self.passes} {'pass' if self.passes == 1 else 'passes'}, {self.joined:,} joined)"
         if not self.left_out:
             return f"no column is left out {how}"
         columns = "1 column is" if self.left_out == 1 else f"{self.left_out:,} columns are"
-        return f"{columns} left out, and none of these can have a probability above {self.largest:.2g} {how}"
+        most = f"none can have a probability above {self.largest:.2g}, all together {self.expected:.2g}"
+        return f"{columns} left out; {most} {how}"
 
 
 class Drawn(NamedTuple):
