@@ -48,6 +48,9 @@ def test_what_diversity_costs(run, folder):
     assert len(table) == len(told["points"]) == (8 + 3) * table["size"].nunique()
     assert told["sentence"] in ran.err
     assert vg.load("found/model.vg").diversity == 2
+    page = (folder / "found/report.html").read_text(encoding="utf-8").split('id="frontier"')[1].split("</section>")[0]
+    assert run("report", "found/model.vg", "--out", "again.html").code == 0
+    assert page in (folder / "again.html").read_text(encoding="utf-8")
 
 
 def test_the_record_tells_all(run, folder):

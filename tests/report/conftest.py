@@ -111,9 +111,9 @@ class Opened:
 def open_report(browser, tmp_path):
     opened = []
 
-    def open_(model, about=None, comparison=None, **options):
+    def open_(model, about=None, comparison=None, frontier=None, **options):
         path = tmp_path / f"report{len(opened)}.html"
-        vg.write_report(path, model, about=about, comparison=comparison)
+        vg.write_report(path, model, about=about, comparison=comparison, frontier=frontier)
         opened.append(Opened(browser, path, **options))
         return opened[-1]
 

@@ -3,5 +3,6 @@
 from .choose import METHODS, as_method, chooses_size, select
 from .penalised import at_size
 from .problem import Method, Problem
+from .variational import Diverse
 
-__all__ = ["METHODS", "Method", "Problem", "as_method", "at_size", "chooses_size", "select"]
+__all__ = ["METHODS", "Diverse", "Method", "Problem", "as_method", "at_size", "chooses_size", "select"]

@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 from ..estimators import ESTIMATORS
 from ..inference import ConvergenceWarning
 from ..inference.local_search import diverse_sets
+from ..similarity import SimilarityWarning
 from ..types import IntArray
 from .problem import Problem
 
@@ -24,6 +25,11 @@ class Diverse:
     """Our own method: the best set of the exact posterior; similarity from the columns unless given.
 
     `max_iter` ends a fit early, without a warning: a set needs less than probabilities.
+
+    >>> from variegate.baselines import Problem, select
+    >>> X = np.random.default_rng(0).normal(size=(50, 4))
+    >>> select(Diverse(diversity=4), Problem(X, X[:, 1] + X[:, 2]), size=2, rng=0)
+    array([1, 2])
     """
 
     max_iter: int | None = None
@@ -50,6 +56,7 @@ def diverse_path(
     model = _estimator(problem, max_iter=SHORT, random_state=rng)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", SimilarityWarning)  # of a rank that decides the size, which is given here
         found = model.search(problem.X, problem.y)
     with threadpool_limits(1, user_api="blas"):
         return [

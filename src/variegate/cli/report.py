@@ -9,7 +9,9 @@ from typing import Any
 
 import pandas as pd
 
+from ..comparison import Frontier
 from ..saving import load
+from ..tasks import task_named
 from .files import new_file
 from .messages import Failure, heard_warnings, say
 
@@ -22,7 +24,10 @@ def run_report(options: Mapping[str, Any]) -> None:
     out = path.with_name("report.html") if options["out"] is None else Path(options["out"])
     about = _record(path.with_name("run.json"))
     with heard_warnings(options["quiet"]), new_file(out, options["overwrite"]) as file:
-        write_report(file, load(path), about=about, comparison=_scores(path.with_name("comparison.csv")))
+        model = load(path)
+        scores = _scores(path.with_name("comparison.csv"))
+        traded = _frontier(path.with_name("frontier.csv"), model.selection_.task)
+        write_report(file, model, about=about, comparison=scores, frontier=traded)
     say(f"open {out}", options["quiet"])
 
 
@@ -51,6 +56,19 @@ def _scores(path: Path) -> pd.DataFrame | None:
     if not {"repeat", "method", "metric", "value"} <= set(found):
         raise _strange(path, "not the scores of a comparison")
     return found
+
+
+def _frontier(path: Path, task: str) -> Frontier | None:
+    if not path.is_file():
+        return None
+    try:
+        points = pd.read_csv(path, dtype={"names": str})
+    except ValueError as error:
+        raise _strange(path, f"not readable ({error})") from error
+    if not {"method", "diversity", "size", "accuracy", "error", "log det", "largest |r|", "names"} <= set(points):
+        raise _strange(path, "not the points of a frontier")
+    points["names"] = [tuple(str(names).split("; ")) for names in points["names"]]
+    return Frontier(points, pd.DataFrame(), task_named(task).accuracy, task)
 
 
 def _strange(path: Path, what: str) -> Failure:

@@ -11,8 +11,7 @@ from typing import Any
 import click
 from threadpoolctl import threadpool_limits
 
-from ..baselines import METHODS
-from ..baselines.variational import Diverse
+from ..baselines import METHODS, Diverse
 from ..comparison import Comparison, Frontier, compare, frontier
 from ..diagnostics import Diagnostics
 from ..estimators import ESTIMATORS
@@ -25,7 +24,7 @@ from .messages import heard_warnings, is_watched, say, told
 from .record import as_json, run_record, unlike_before
 from .show import csv_text, show_comparison, show_selection
 
-QUICK = Diverse(max_iter=4)  # laps: fine probabilities are for the answer, a set of each split needs less
+LAPS = 4  # of a fit to be compared: fine probabilities are for the answer, a set of each split needs less
 FILES = (
     "selection.csv", "groups.csv", "alternatives.csv", "comparison.csv", "comparison_wide.csv", "frontier.csv",
     "model.vg", "report.html", "run.json",
@@ -150,7 +149,7 @@ def compared(options: Mapping[str, Any], data: Input, similarity: Any, model: An
 def _compared(options: Mapping[str, Any], data: Input, similarity: Any, model: Any) -> Comparison:
     others = [name for name in options["compare"] if name != "variegate"]
     return compare(
-        {"variegate": QUICK, **{name: METHODS[name] for name in others}},
+        {"variegate": Diverse(LAPS, options["diversity"]), **{name: METHODS[name] for name in others}},
         data.X,
         data.y,
         similarity=similarity,
@@ -205,5 +204,12 @@ def write_answer(folder: Path, answer: Answer, clock: Clock) -> None:
         (folder / f"{name}.csv").write_text(csv_text(content), encoding="utf-8")
     save(answer.model, folder / "model.vg")
     answer.about["seconds"] = clock.seconds
-    write_report(folder / "report.html", answer.model, about=answer.about, comparison=table, found=answer.found)
+    write_report(
+        folder / "report.html",
+        answer.model,
+        about=answer.about,
+        comparison=table,
+        frontier=answer.frontier,
+        found=answer.found,
+    )
     (folder / "run.json").write_text(as_json(answer.about) + "\n", encoding="utf-8")

@@ -1,12 +1,11 @@
 """Tasks handed out to processes or to a Dask cluster, and what comes back: a result, or word that a worker died."""
 
 import multiprocessing
-import os
 import signal
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError
-from contextlib import suppress
+from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
 from joblib import Parallel, delayed
@@ -56,7 +55,8 @@ class Processes:
         while left:
             handed_out: set[int] = set()
             calls = self._calls(run, list(left.items()), handed_out)
-            found = Parallel(n_jobs=self.n_jobs, batch_size=1, return_as="generator_unordered")(calls)
+            with _deaf_children():
+                found = Parallel(n_jobs=self.n_jobs, batch_size=1, return_as="generator_unordered")(calls)
             try:
                 for i, result in found:
                     yield left.pop(i), result
@@ -73,7 +73,7 @@ class Processes:
     def _calls(self, run: Run, numbered: list[tuple[int, Job]], handed_out: set[int]) -> Iterator[Any]:
         for i, job in numbered:
             handed_out.add(i)
-            yield delayed(_in_process)(os.getpid(), run, self.shared, i, job)
+            yield delayed(_numbered)(run, self.shared, i, job)
 
 
 class DaskCluster:
@@ -146,11 +146,21 @@ def end_processes() -> None:
         child.join(ENDING)
 
 
-def _in_process(caller: int, run: Run, shared: Any, number: int, job: Job) -> tuple[int, Any]:
-    if os.getpid() != caller:  # a terminal sends Ctrl-C to all; the caller ends this process, without its last words
-        with suppress(ValueError):  # only a main thread may
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return _numbered(run, shared, number, job)
+@contextmanager
+def _deaf_children() -> Iterator[None]:
+    """Processes started here do not hear a Ctrl-C, which a terminal sends to all; ours comes when they are started.
+
+    They are ended by `end_processes`, without last words; a handler of their own would come too late for those that
+    are still importing.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _numbered(run: Run, shared: Any, number: int, job: Job) -> tuple[int, Any]:

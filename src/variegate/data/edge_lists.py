@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..messages import Argument, Message
+from ..messages import Argument, Message, Words
 from .columns import check_filled, pick_columns
 from .csv_table import MISSING, NUMBER
 from .errors import DataWarning, UnreadableInput
@@ -149,11 +149,8 @@ def _ask_about_header(path: str | Path, frame: pd.DataFrame) -> None:
         warnings.warn(
             Message(
                 f"{path}: the first line, '{shortened(' '.join(top))}', is read as an edge, but neither name occurs "
-                "again; give ",
-                Argument("header", True),
-                " if it is a header, ",
-                Argument("header", False),
-                " if not",
+                "again; ",
+                Words("give header=True if it is a header, header=False if not", "delete that line if it is a header"),
             ),
             DataWarning,
             stacklevel=3,
@@ -166,9 +163,8 @@ def _ask_about_star(path: str | Path, frame: pd.DataFrame) -> None:
     if len(same) == 1 and len(frame) > 1:
         warnings.warn(
             Message(
-                f"{path}: every edge leads to '{shortened(same[0])}'; if the names are in other columns, give for "
-                "example ",
-                Argument("columns", [0, 2]),
+                f"{path}: every edge leads to '{shortened(same[0])}'; if the names are in other columns, ",
+                Words("give for example columns=[0, 2]", "make a file in which they are the first two"),
             ),
             DataWarning,
             stacklevel=3,
@@ -188,9 +184,8 @@ def _network(path: str | Path, frame: pd.DataFrame, ignore_case: bool) -> Networ
         warnings.warn(
             Message(
                 f"{path}: {len(clashes)} names differ from another only in case (e.g. {example[0]} and {example[1]}); "
-                "they are kept as different nodes, ",
-                Argument("ignore_case", True),
-                " merges them",
+                "they are kept as different nodes",
+                Words(", ignore_case=True merges them", "; spell them alike if they are the same"),
             ),
             DataWarning,
             stacklevel=4,

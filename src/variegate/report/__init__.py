@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 
+from ..comparison import Frontier
 from ..selection import Fitted, Selection, selection_of
 from ..tables import Findings, findings
 from ..writing import write_whole
@@ -27,6 +28,7 @@ def write_report(
     *,
     about: Mapping[str, Any] | None = None,
     comparison: pd.DataFrame | None = None,
+    frontier: Frontier | None = None,
     found: Findings | None = None,
 ) -> None:
     """Write what a fitted model found as one self-contained HTML page.
@@ -42,6 +44,7 @@ def write_report(
         command (text or list of words), settings (dict), data (dict: path, rows, columns, hash, outcome, task, notes),
         versions (dict), seed, seconds, warnings (list of text, or of {kind, text}).
     comparison : table of `compare`, with columns repeat, method, metric, value
+    frontier : what `variegate.frontier` found, for a figure of what diversity costs
     found : `findings(model)`, where they are known already
 
     Examples
@@ -54,5 +57,5 @@ def write_report(
     ...     vg.write_report(f"{folder}/report.html", model, about={"data": {"outcome": "height"}})
     """
     selection = selection_of(model)
-    html = rendered(selection, found or findings(selection), about or {}, comparison).encode("utf-8")
+    html = rendered(selection, found or findings(selection), about or {}, comparison, frontier).encode("utf-8")
     write_whole(Path(path), lambda file: file.write(html))

@@ -13,6 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from .. import __version__
+from ..comparison import Frontier
 from ..diagnostics import Bound, Diagnostics
 from ..inference import ChainSettings, Sample
 from ..inference.chain.form import Form, form_of
@@ -24,6 +25,7 @@ from ..tasks import task_named
 from ..types import FloatArray
 from . import charts, content, names, trust
 from .embedded import embedded_form, kept_candidates, relatives_of
+from .frontier import frontier_chart
 from .hurry import in_a_hurry
 from .similarity_map import similarity_map
 
@@ -32,14 +34,21 @@ SCRIPTS = (*CHAIN, "explorer.js")
 OURS = "variegate"
 
 
-def rendered(selection: Selection, found: Findings, about: Mapping[str, Any], comparison: pd.DataFrame | None) -> str:
+def rendered(
+    selection: Selection,
+    found: Findings,
+    about: Mapping[str, Any],
+    comparison: pd.DataFrame | None = None,
+    frontier: Frontier | None = None,
+) -> str:
     """The HTML of the report."""
     posterior, chosen = selection.posterior, selection.chosen
     probability = posterior.inclusion_prob()
     form, stands = explored_form(selection), content.stands(selection)
     outcome, thing = (about.get("data") or {}).get("outcome"), _thing(selection)
     similarity = content.unit_similarity(selection)
-    scripts = [(name in CHAIN, Markup(_own_file(name))) for name in SCRIPTS if form is not None]
+    needed = (*(SCRIPTS if form is not None else ()), *(["frontier.js"] if frontier is not None else ()))
+    scripts = [(name in CHAIN, Markup(_own_file(name))) for name in needed]
     style = Markup(_own_file("page.css"))
     return _environment().get_template("page.html.j2").render(
         script_hashes=Markup(" ".join(_hash(script) for _, script in scripts) or "'none'"),
@@ -63,6 +72,7 @@ def rendered(selection: Selection, found: Findings, about: Mapping[str, Any], co
         **_selection(selection, found),
         **_explorer_words(selection, form, probability),
         **_comparison(comparison),
+        frontier=None if frontier is None else frontier_chart(frontier),
         **_trust(selection, found.diagnostics, about),
         **_run(selection, about),
     )  # fmt: skip
