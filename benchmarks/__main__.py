@@ -16,6 +16,7 @@ NAMES = [
     "inference",
     "tuning",
     "reading",
+    "large",
     "similarity",
     "selection",
     "report",

@@ -42,6 +42,27 @@ def test_products_are_those_of_the_standardised_table(kind, width, rng, monkeypa
         np.testing.assert_allclose(one, other, atol=1e-4)
 
 
+@pytest.mark.parametrize("kind", ["dense", "far", "fortran", "float32", "sparse", "view"])
+@pytest.mark.parametrize("halves", [False, True])
+def test_gram_and_products_in_blocks_of_rows(kind, halves, rng, monkeypatch):
+    for name in ("ROW_BLOCK_BYTES", "GRAM_BYTES"):
+        monkeypatch.setattr(design, name, 1)
+    monkeypatch.setattr(design, "MANY_ROWS", 0)
+    if halves:
+        monkeypatch.setattr(design, "LARGE_PRODUCT", 0)
+    X = tables(rng)[kind]
+    X = X if kind == "sparse" else np.tile(X, (5, 1))  # more rows than the least of a block
+    X = X + 0.1 * rng.normal(size=X.shape).astype(X.dtype) if kind != "sparse" else X
+    N = X.shape[0]
+    full = np.asarray(X.todense() if kind == "sparse" else X, dtype=np.float64)
+    Z = (full - full.mean(axis=0)) / full.std(axis=0)
+    w, A, T = rng.random(N), rng.normal(size=(4, N)), rng.random((3, N))
+    got = Design.of(X, np.ones(N))
+    np.testing.assert_allclose(got.gram(w), Z.T @ (w[:, None] * Z), atol=1e-7)
+    for one, other in zip(got.cross_and_squares(A, T), (A @ Z, T @ Z**2), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-7)
+
+
 def test_a_large_table_is_not_copied(rng, monkeypatch):
     table = Design.of(rng.normal(size=(20, 10)), np.ones(20))
     monkeypatch.setattr(design, "ROUGH_BYTES", 8 * 20 * 10 - 1)

@@ -1,18 +1,20 @@
 """Columns that are centred and scaled implicitly, dense or sparse."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+from scipy import linalg, sparse
 
 from .threads import side_by_side
 from .types import FloatArray, IntArray
 
 BLOCK_BYTES = 1 << 20  # dense tables are read through a float64 buffer of this size, which fits in cache
+MANY_ROWS = BLOCK_BYTES // 128  # beyond, a buffer of all rows would have less than 16 columns
+ROW_BLOCK_BYTES, GRAM_BYTES = 1 << 22, 1 << 23  # of blocks of rows: sums of products are added to after each
 LARGE_PRODUCT = 1e8  # multiplications (5 ms) above which a product is computed as two halves in parallel
 FAR = 1e-9  # columns whose standard deviation is a smaller fraction of the mean are measured from their first value
 ROUGH_BYTES = 1 << 26  # memory limit for columns in single precision and their squares
@@ -120,8 +122,62 @@ class Design:
             Z[:, some] = self.columns(some)
         return RoughDesign(Z, np.square(Z))
 
+    def gram(self, weights: FloatArray) -> FloatArray:
+        """Return X̃ᵀ diag(weights) X̃ (M, M) for weights (N,) ≥ 0. A dense table is read once, in blocks of rows."""
+        if sparse.issparse(self.X):
+            return self._sparse_gram(weights)
+        M = self.shape[1]
+
+        def product(rows: slice) -> FloatArray:
+            G = np.zeros((M, M), order="F")
+            for some, block in self._blocks_of_rows(rows, GRAM_BYTES):
+                block *= np.sqrt(weights[some])[:, None]
+                G = linalg.blas.dsyrk(1.0, block.T, beta=1.0, c=G, overwrite_c=1, lower=1)
+            return G
+
+        G = self._over_rows(product, M * M // 2)
+        G *= np.outer(self.inverse_scale, self.inverse_scale)
+        return np.asarray(np.tril(G) + np.tril(G, -1).T)
+
+    def _over_rows(self, work: Callable[[slice], FloatArray], each: int) -> FloatArray:
+        """The sum of what is found in two halves of the rows, side by side if each row takes so much work."""
+        halves = _halves(self.shape[0], each)
+        found: list[FloatArray] = [np.empty(0)] * len(halves)
+
+        def fill(i: int) -> None:
+            found[i] = work(halves[i])
+
+        side_by_side(fill, range(len(halves)))
+        return found[0] if len(found) == 1 else found[0] + found[1]
+
+    def _blocks_of_rows(self, rows: slice, most_bytes: int) -> Iterator[tuple[slice, FloatArray]]:
+        """Centred blocks of rows, in a buffer that is used again."""
+        M = self.shape[1]
+        height = min(rows.stop - rows.start, max(64, most_bytes // (8 * M)))
+        buffer = np.empty((height, M))
+        for start in range(rows.start, rows.stop, height):
+            some = slice(start, min(start + height, rows.stop))
+            yield some, np.subtract(self.X[some], self.centre, out=buffer[: some.stop - start])
+
+    def _products_by_rows(self, A: FloatArray, T: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Of a table with very many rows, row by row in memory: few columns of all rows would touch all of it."""
+        M = self.shape[1]
+
+        def product(rows: slice) -> FloatArray:
+            total = np.zeros((len(A) + len(T), M))
+            for some, block in self._blocks_of_rows(rows, ROW_BLOCK_BYTES):
+                total[: len(A)] += A[:, some] @ block
+                if len(T):
+                    total[len(A) :] += T[:, some] @ np.square(block, out=block)
+            return total
+
+        found = self._over_rows(product, M * (len(A) + len(T)))
+        return found[: len(A)], found[len(A) :]
+
     def _dense_products(self, A: FloatArray, T: FloatArray) -> tuple[FloatArray, FloatArray]:
         N, M = self.shape
+        if N > MANY_ROWS and self.X.flags.c_contiguous and M > 1:
+            return self._products_by_rows(A, T)
         cross, squares = np.empty((len(A), M)), np.empty((len(T), M))
         direct = self.X.dtype == np.float64 and self._near_origin
         side_by_side(partial(self._fill_products, A, T, cross, squares, direct), _halves(M, N * (len(A) + len(T))))
@@ -163,6 +219,13 @@ class Design:
         absent[:, np.diff(X.indptr) == X.shape[0]] = 0.0  # otherwise rounding makes a full constant column vary
         deviations = X.data - np.repeat(centre, np.diff(X.indptr))
         return cross, (self._stored(deviations**2).T @ T.T).T + centre**2 * np.maximum(absent, 0.0)
+
+    def _sparse_gram(self, weights: FloatArray) -> FloatArray:
+        X, centre = self.X, self.centre
+        raw = (X.T @ X.multiply(weights[:, None]).tocsc()).toarray()
+        sums = X.T @ weights
+        raw -= np.outer(centre, sums) + np.outer(sums, centre) - weights.sum() * np.outer(centre, centre)
+        return np.asarray(raw * np.outer(self.inverse_scale, self.inverse_scale))
 
     def _stored(self, values: FloatArray) -> Any:
         return sparse.csc_array((values, self.X.indices, self.X.indptr), shape=self.X.shape)

@@ -19,6 +19,7 @@ RARE = 1e-3  # less probable features are in no group
 # sets.
 INSTEAD, CHANCE = 2.0, 0.005
 NOBODY = np.empty(0, dtype=np.int64)
+COLUMN_BYTES = 1 << 27  # of columns that are held to correlate them
 
 
 class Group(NamedTuple):
@@ -102,13 +103,27 @@ def likeness_of(target: Target, features: IntArray, least: float) -> Likeness:
 
 def _correlations(likelihood: QuadraticLikelihood, features: IntArray) -> FloatArray:
     """Absolute correlations; the largest one for features with several columns."""
-    Z = likelihood.columns_of(features)
-    norms = np.linalg.norm(Z, axis=1, keepdims=True)
-    Z = Z / np.where(norms > 0, norms, 1.0)
-    r = np.abs(Z @ Z.T)
+    r = np.abs(_cosines(likelihood, features))
     ends = np.cumsum(likelihood.widths[features])
     starts = np.concatenate([[0], ends[:-1]])
     return np.asarray(np.maximum.reduceat(np.maximum.reduceat(r, starts, axis=0), starts, axis=1))
+
+
+def _cosines(likelihood: QuadraticLikelihood, features: IntArray) -> FloatArray:
+    """Cosines of the columns of some features, a few at a time if there are very many rows."""
+    few = max(8, COLUMN_BYTES // (8 * likelihood.columns_of(features[:1]).shape[1]))
+    parts = [features[start : start + few] for start in range(0, len(features), few)]
+
+    def units(part: IntArray) -> FloatArray:
+        Z = likelihood.columns_of(part)
+        norms = np.linalg.norm(Z, axis=1, keepdims=True)
+        return np.asarray(Z / np.where(norms > 0, norms, 1.0))
+
+    rows = []
+    for part in parts:
+        Z = units(part)
+        rows.append(np.hstack([Z @ (Z if other is part else units(other)).T for other in parts]))
+    return np.vstack(rows)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import math
 import os
 import zipfile
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,10 +28,12 @@ from .estimators import ESTIMATORS
 from .estimators.parameters import check_parameters
 from .estimators.side_information import rows_of_columns
 from .inference import ChainSettings, Fit, Hyperparameters, Sample, Target
+from .inference.certificate import Certificate
+from .inference.target import OthersRatio
 from .likelihoods.checks import sample_weights, table
 from .priors import Prior
-from .selection import Training, selection_of
-from .similarity import SimilarityFeatures
+from .selection import Selection, Training, selection_of
+from .similarity import Positions, SimilarityFeatures
 from .similarity.factorise import item_names
 from .writing import write_whole
 
@@ -57,8 +59,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator to one file, which `load` reads.
 
     The file is complete or not there: it is written beside its place and moved. It holds the training rows. Code stays
-    out of it: a function given as `similarity` is replaced by "columns", which matters only if the loaded model is
-    fitted again.
+    out of it: a function or `Positions` given as `similarity` is replaced by "columns", which matters only if the
+    loaded model is fitted again.
 
     >>> import tempfile
     >>> from variegate import DiverseRegressor
@@ -123,7 +125,8 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def _params(model: Any) -> dict[str, Any]:
     params: dict[str, Any] = model.get_params(deep=False)
-    if callable(params["similarity"]):  # code stays out of files; what it returned is in the posterior
+    if callable(params["similarity"]) or isinstance(params["similarity"], Positions):
+        # code stays out of files; what it returned is in the posterior
         params["similarity"] = "columns"
     if params["random_state"] is not None and not isinstance(params["random_state"], int | np.integer):
         params["random_state"] = None
@@ -159,7 +162,19 @@ def _fitted(model: Any) -> dict[str, Any]:
         "set_sizes": np.array([len(S) for S in found.sets]),
         "sets": np.concatenate(found.sets) if len(found.sets) else np.empty(0, dtype=np.int64),
         "map": selection.chosen,
+        **_left_out(selection),
         **(_variational(found) if isinstance(found, Fit) else _chain(found)),
+    }
+
+
+def _left_out(selection: Selection) -> dict[str, Any]:
+    """What is known of columns that are no candidates."""
+    target, certificate = selection.posterior.fit.target, selection.certificate
+    return {
+        "others": int(target.others),
+        "others_ratio": list(target.others_ratio),
+        "tilt": target.tilt,
+        "certificate": None if certificate is None else list(certificate),
     }
 
 
@@ -205,6 +220,8 @@ def _restored(header: Mapping[str, Any], pack: "_Unpack") -> Any:
     f.setdefault("reference_units", np.empty(0, dtype=np.int64))  # format 3
     f.setdefault("diversity", float(f["prior"] == "dpp"))
     f.setdefault("log_sums", None)
+    for name, nothing in (("others", 0), ("others_ratio", list(OthersRatio())), ("tilt", None), ("certificate", None)):
+        f.setdefault(name, nothing)
     _check_consistent(f)
     model = KINDS[header["kind"]](**params)
     check_parameters(model)
@@ -223,9 +240,13 @@ def _restored(header: Mapping[str, Any], pack: "_Unpack") -> Any:
     likelihood = model.likelihood(candidates, training).with_slab_precision(f["slab_precision"])
     if np.isfinite(f["nuisance"]):
         likelihood = likelihood.with_nuisance(f["nuisance"])
-    target = Target(likelihood, _prior(f), family=f["family"], phi=f["phi"], size=f["size"])
+    log_mean, slope, log_c = f["others_ratio"]
+    others = {"others": f["others"], "others_ratio": OthersRatio(log_mean, slope, tuple(log_c)), "tilt": f["tilt"]}
+    target = Target(likelihood, _prior(f), family=f["family"], phi=f["phi"], size=f["size"], **others)
     sets = np.split(f["sets"], np.cumsum(f["set_sizes"])[:-1])
-    return model.publish(model.selection(candidates, training, _found(f, target, sets), f["map"]))
+    selection = model.selection(candidates, training, _found(f, target, sets), f["map"])
+    certificate = None if f["certificate"] is None else Certificate(*f["certificate"])
+    return model.publish(replace(selection, certificate=certificate))
 
 
 def _found(f: Mapping[str, Any], target: Target, sets: list[NDArray[Any]]) -> Sample | Fit:
@@ -268,6 +289,10 @@ def _check_consistent(f: Mapping[str, Any]) -> None:
         "diversity": isinstance(f["diversity"], float) and 0 <= f["diversity"] < np.inf,
         "log_sums": f["log_sums"] is None or _are_sums(f["log_sums"], f["rank"], U),
         "classes": classes is None or len(classes) == len(np.unique(classes)) > 1,
+        "others": isinstance(f["others"], int) and f["others"] >= 0,
+        "others_ratio": len(f["others_ratio"]) == 3 and len(f["others_ratio"][2]) == 3,
+        "tilt": f["tilt"] is None or (f["tilt"].shape == (U,) and f["tilt"].dtype == np.float64),
+        "certificate": f["certificate"] is None or _are_numbers(f["certificate"], len(Certificate._fields)),
         "y": classes is None or np.array_equal(np.unique(f["y"]), np.arange(len(classes))),
     }
     whole |= _variational_is_consistent(f, U) if "theta" in f else _chain_is_consistent(f, U)
@@ -312,6 +337,11 @@ def _are_sums(log_sums: Any, rank: Any, n: int) -> bool:
     )
 
 
+def _are_numbers(values: Any, n: int) -> bool:
+    """Whether these are n numbers from 0 on."""
+    return len(values) == n and all(type(v) in (int, float) and 0 <= v < math.inf for v in values)
+
+
 def _are_positions(sets: list[NDArray[Any]], n: int) -> bool:
     """Whether each is a sorted set of positions below n."""
     return all(
@@ -331,7 +361,7 @@ def _prior(f: Mapping[str, Any]) -> Prior:
 def _is_given(model: Any, candidates: Candidates, phi: Any) -> bool:
     """Whether Φ is what the parameter `similarity` says, so that it need not be held twice."""
     given = model.similarity
-    if phi is None or isinstance(given, str) or callable(given) or candidates.is_grouped:
+    if phi is None or isinstance(given, str | Positions) or callable(given) or candidates.is_grouped:
         return phi is None
     return np.array_equal(rows_of_columns(given, candidates, getattr(model, "feature_names_in_", None)), phi)
 

@@ -129,6 +129,28 @@ def test_values_are_finite_and_shaped(name, S):
     assert np.isfinite(gains).all()
 
 
+@flipping
+@pytest.mark.parametrize("tall", [False, True])
+def test_gram_matrices_have_the_gram_rows(name, tall, monkeypatch):
+    if tall:
+        monkeypatch.setattr("variegate.likelihoods.laplace.TALL", 0)
+    model = FLIPPING[name]()
+    given = model.expand([np.array([0, 2])], 2.0)
+    features = np.arange(M)
+    Z = model.columns_of(features)
+    found = model.grams(given)
+    for (gram, form), (rows, _), other in zip(
+        found, model.gram_rows(features, given), model.quadratic_forms(features, Z, given), strict=True
+    ):
+        expected = other.rows(Z, np.arange(len(Z)))
+        np.testing.assert_allclose(gram, expected, atol=1e-8)
+        np.testing.assert_allclose(gram, gram.T, atol=0)
+        if tall or name != "cox":  # whose rows are without what rows share
+            np.testing.assert_allclose(rows, expected, atol=1e-8)
+        np.testing.assert_allclose(form.diagonal, np.diag(gram), atol=1e-8)
+        np.testing.assert_allclose(form.information, other.information, atol=1e-8)
+
+
 @members
 @pytest.mark.parametrize("S", SETS, ids=len)
 def test_gains_agree_with_evidence(name, S):

@@ -22,7 +22,7 @@ from ..similarity import (
     from_network,
     from_positions,
 )
-from .large_inputs import is_large, read_large_table
+from .large_inputs import is_large, large_positions, read_large_table
 from .messages import Failure, as_option
 from .outcomes import outcome_columns, read_outcome
 
@@ -125,6 +125,8 @@ def _from_network(options: Mapping[str, Any], features: tuple[str, ...]) -> Any:
 def _from_places(options: Mapping[str, Any], features: tuple[str, ...]) -> Any:
     """Features on lines (chromosomes, wavelengths) have neighbours there; others in the plane, or on the globe."""
     path, rank = options["coordinates"], _rank(options)
+    if is_large(options["table"]):
+        return large_positions(options, features)
     places = read_places(path)
     placed = _to_choose_from(options, features)
     rows = rows_of(placed, places.names, path, "the place")

@@ -74,6 +74,12 @@ def find_answer(options: Mapping[str, Any], clock: Clock, table: str | None = No
             about["data"]["notes"].append(told)
         with clock.step("fit", f"{told}; fitting"):
             model = fitted(options, data, similarity)
+            certificate = model.selection_.certificate
+        if certificate is not None:
+            about["certificate"] = {**certificate._asdict(), "sentence": certificate.sentence()}
+            say(certificate.sentence(), quiet)
+            if certificate.imputed:
+                say(f"{certificate.imputed:,} missing entries count as the mean of their column", quiet)
         comparison = None
         if options["compare"]:
             names, repeats = ", ".join(options["compare"]), options["repeats"]

@@ -5,22 +5,44 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from ..candidates import Candidates
 from ..design import Design
-from ..inference import Fit, Sample
-from ..inference.certificate import SETS, Outside, certify
+from ..inference import ChainSettings, Fit, Sample, Target
+from ..inference.certificate import JOINS, Drawn, certify, fitted_ratio, how_many_sets
+from ..inference.chain.problem import Grid
+from ..inference.chain.sample import grid_of
+from ..inference.target import OthersRatio
 from ..large import LargeTable, Moments, first_look
+from ..likelihoods.checks import sample_weights
+from ..screening import strongest
 from ..selection import Training
 from ..tasks import Task
 from ..types import FloatArray, IntArray
 
-START = 3000  # columns to begin with in a table that is not in memory
-# A column joins if it could have this probability: a tenth of the error that probabilities are known to.
-JOINS = 0.003
+LARGE_BYTES = 1 << 30  # tables above this size are treated as if they were not in memory
+START, FEWEST = 3000, 256  # columns to begin with in such a table; of very many rows
+START_BYTES = 1 << 29  # so many that in single precision they take this much
+# Where some must join, those with a third of it do, too: they might be next, and every round is a pass over the table.
+JOINS_TOO = 0.001
 ROOM = 4  # columns to begin with, at least, for each feature that is asked for or expected
 QUICK = 4  # laps of the chains while columns still join
-ROUNDS = 10  # at most; 2,000 × 10⁶ genotypes with 20 causal ones take three
+ROUNDS = 8  # at most; 2,000 × 10⁶ genotypes with 20 causal ones take three or four
+
+
+def is_large(X: Any) -> bool:
+    """Whether a table in memory is so large that not all of it should be looked at all the time."""
+    return isinstance(X, np.ndarray) and X.nbytes > LARGE_BYTES
+
+
+def start(n_rows: int) -> int:
+    """How many columns to begin with.
+
+    >>> start(2_000), start(1_000_000)
+    (3000, 256)
+    """
+    return int(np.clip(START_BYTES // (4 * n_rows), FEWEST, START))
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,53 +58,100 @@ class Screen:
     @classmethod
     def of(cls, table: LargeTable, task: Task, y: NDArray[Any], weights: FloatArray | None) -> "Screen":
         """Look at every column once: moments, and the score statistics of the outcome."""
-        N, w = table.shape[0], np.ones(table.shape[0]) if weights is None else weights
+        N, w = table.shape[0], sample_weights(weights, table.shape[0])
         null = [terms.derivatives(np.full(N, terms.null)) for terms in task.terms(y)]
         moments, products = first_look(table, w, np.stack([w * here.slope for here in null]))
         information = np.array([float(w @ here.weight) for here in null])
         statistics = np.square(products * moments.inverse_scale) / information[:, None]
         return cls(table, y, weights, moments, np.where(moments.scale > 0, statistics.sum(axis=0), -1.0))
 
+    @property
+    def varying(self) -> NDArray[np.bool_]:
+        """Columns (M,) that are not constant."""
+        return self.moments.scale > 0
+
+    def first(self, n: int, always: IntArray, groups: NDArray[Any] | None) -> NDArray[np.bool_]:
+        """The columns (M,) to begin with: the n strongest, and all that belong together.
+
+        Of a group the columns may matter together and none alone, which a look at single columns would not show.
+        """
+        strengths = self.strengths.copy()
+        strengths[always] = -1.0
+        kept = np.zeros(len(strengths), dtype=bool)
+        kept[strongest(strengths, min(n, len(strengths)))] = True
+        if groups is not None:
+            kept |= np.bincount(groups)[groups] > 1
+        return kept & (strengths >= 0)
+
+    def left_out(self, candidates: Candidates) -> NDArray[np.bool_]:
+        """Columns (M,) that are neither candidates, nor always in, nor constant, nor the rest of a category."""
+        found = self.varying.copy()
+        found[candidates.columns] = found[candidates.always] = found[candidates.references] = False
+        return found
+
     def training(self, candidates: Candidates) -> Training:
         """The rows with the candidate columns, these in memory."""
         always = candidates.always
-        return Training(
-            Design(
-                self.loaded(candidates.columns),
-                self.moments.centre[candidates.columns],
-                self.moments.inverse_scale[candidates.columns],
-            ),
-            self.loaded(always).astype(np.float64) if len(always) else None,
-            self.y,
-            self.weights,
-        )
+        design = Design.of(self.loaded(candidates.columns), sample_weights(self.weights, len(self.y)))
+        covariates: Any = self.loaded(always) if len(always) else None
+        if sparse.issparse(covariates):
+            covariates = covariates.toarray()
+        return Training(design, covariates, self.y, self.weights)
 
-    def loaded(self, columns: IntArray) -> NDArray[Any]:
+    def loaded(self, columns: IntArray) -> Any:
         """Some columns (N, k), missing entries at the mean."""
         return filled(self.table.columns(columns), self.moments.centre[columns])
 
     def outside(
-        self, candidates: Candidates, training: Training, found: Sample | Fit, tilt: FloatArray | None
-    ) -> Outside:
-        """Score and probability of every column (M,), 0 for those that are candidates or always in. One pass."""
-        some = [found.sets[i] for i in np.unique(np.linspace(0, len(found.sets) - 1, SETS).astype(int))]
-        sets = [np.flatnonzero(np.isin(candidates.unit, S)) for S in some]
-        Z = training.design.column_rows(np.arange(len(candidates.columns)))
-        own = None if tilt is None else tilt[candidates.columns]
-        work = certify(found.target.likelihood, sets, found.target.prior_shift, tilt, self.moments, (Z, own))
-        score, probability = np.zeros((2, self.table.shape[1]))
+        self, candidates: Candidates, target: Target, found: Sample | Fit, settings: Any, tilt: FloatArray | None
+    ) -> tuple[FloatArray, OthersRatio]:
+        """Odds of every column (M,) that is left out, 0 for the others, and their likelihood ratio. One pass."""
+        odds, ratio, left_out = np.zeros(self.table.shape[1]), 0.0, self.left_out(candidates)
+        if not left_out.any():
+            return odds, OthersRatio()
+        drawn, grid = _drawn(target, found, settings, self.table.shape[0])
+        work = certify(drawn, grid, tilt, self.moments, left_out, JOINS_TOO)
         for columns, part in self.table.over_columns(work):
-            score[columns], probability[columns] = part
-        for values in (score, probability):
-            values[candidates.columns] = values[candidates.always] = 0.0
-        return Outside(score, probability)
+            odds[columns] = part.odds
+            ratio = ratio + part.ratio
+        return odds, fitted_ratio(drawn, np.asarray(ratio), int((odds <= JOINS_TOO)[left_out].sum()))
 
 
-def filled(values: NDArray[Any], centre: FloatArray) -> NDArray[Any]:
-    """Columns as float32 or float64, NaN replaced by the mean."""
-    X = values.astype(np.float64 if values.dtype in (np.float64, np.int64, np.int32) else np.float32)
-    gone = np.isnan(X)
-    return np.where(gone, centre.astype(X.dtype), X) if gone.any() else X
+def _drawn(target: Target, found: Sample | Fit, settings: Any, n_rows: int) -> tuple[list[Drawn], Grid]:
+    """Some of the sets, each with its hyperparameters, and the grid of prior sizes."""
+    n = how_many_sets(found.sets, n_rows)
+    some = np.unique(np.linspace(0, len(found.sets) - 1, n).astype(int))
+    if isinstance(found, Fit) or not isinstance(settings, ChainSettings):
+        nothing = np.zeros(1)
+        return [Drawn(found.sets[i], found.target) for i in some], Grid(nothing, nothing, nothing, np.zeros((1, 1)))
+    return [
+        Drawn(found.sets[i], _with_hyperparameters(target, found.slab_precisions[i], found.nuisances[i])) for i in some
+    ], grid_of(target, settings)
+
+
+def _with_hyperparameters(target: Target, slab_precision: float, nuisance: float) -> Target:
+    target = target.with_slab_precision(float(slab_precision))
+    return target.with_nuisance(float(nuisance)) if np.isfinite(nuisance) else target
+
+
+def joining(odds: FloatArray, most: int) -> NDArray[np.bool_]:
+    """The columns (M,) that join: none, or the most probable ones, at most so many."""
+    if not (odds > JOINS / (1 - JOINS)).any():
+        return np.zeros(len(odds), dtype=bool)
+    more = odds > JOINS_TOO / (1 - JOINS_TOO)
+    if more.sum() > most:
+        more = np.isin(np.arange(len(odds)), strongest(odds, most))
+    return more
+
+
+def filled(values: Any, centre: FloatArray) -> Any:
+    """Columns as float32 or float64, NaN replaced by the mean; sparse ones, which have none, as they are."""
+    if sparse.issparse(values):
+        return values
+    X = values.astype(np.float64 if values.dtype in (np.float64, np.int64, np.int32) else np.float32, copy=False)
+    for j in np.flatnonzero(np.isnan(X.sum(axis=0))):
+        X[np.isnan(X[:, j]), j] = centre[j]
+    return X
 
 
 def in_new_places(sets: list[IntArray], before: Candidates, now: Candidates, n: int) -> list[IntArray]:

@@ -25,12 +25,12 @@ from ..checks import is_number
 from ..design import Design
 from ..groups import Group
 from ..inference import ChainSettings, ConvergenceWarning, Fit, Sample, Settings, Target, fit, sample
-from ..inference.certificate import Certificate
+from ..inference.certificate import JOINS, Certificate
 from ..inference.chain.grid import PriorSizes
 from ..inference.chain.sample import CHAINS
 from ..inference.local_search import NOTHING
-from ..large import LargeTable, as_large_table
-from ..large.home import is_out_of_core
+from ..inference.target import OthersRatio
+from ..large import LargeTable, as_large_table, is_out_of_core
 from ..likelihoods import Grouped, SumLikelihood
 from ..likelihoods.checks import new_rows, sample_weights, table
 from ..messages import Argument, Message, Words
@@ -38,7 +38,6 @@ from ..naming import column_labels, find_positions
 from ..posterior import Posterior
 from ..predictions import PredictiveMixture, average_predictions
 from ..priors import Prior, bernoulli_prior, dpp_prior
-from ..screening import strongest
 from ..selection import Selection, Training
 from ..similarity import SimilarityWarning
 from ..tasks import Task
@@ -46,8 +45,8 @@ from ..threads import one_blas_thread
 from ..types import FloatArray, IntArray
 from .parameters import check_parameters
 from .progress import ProgressLine
-from .screened import JOINS, QUICK, ROOM, ROUNDS, START, Screen, filled, in_new_places
-from .side_information import RANK, similarity_features
+from .screened import QUICK, ROOM, ROUNDS, Screen, filled, in_new_places, is_large, joining, start
+from .side_information import RANK, log_norms, similarity_features
 from .sizes import largest_size, number_to_select, prior_size
 
 # how scikit-learn reads a table; that all is finite is checked with the rest, by `table` and `new_rows`
@@ -158,7 +157,8 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         self._always(X.shape[1])  # names that do not exist are told before the work
         X = X if large else table(X)
         references = reference_columns(X, None if large else self._groups(X.shape[1]), weights)
-        if large or (self.screen is not None and self.screen < X.shape[1]):
+        screened = self.screen is not None and self.screen < X.shape[1]
+        if large or screened or (self.screen is None and is_large(X)):
             return self._certified(Screen.of(as_large_table(X), self._task, y, weights), references)
         design = Design.of(X, sample_weights(weights, N))
         candidates = self._candidates(design.varying, design.varying, references)
@@ -179,41 +179,52 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         """The outcome of a table that is not in memory, as an array."""
         return np.asarray(column_or_1d(y))
 
+    @one_blas_thread
     def _certified(self, screen: Screen, references: IntArray) -> Selection:
         """The posterior on the strongest columns, and on those that turn out to matter beside them."""
-        varying, rng = screen.moments.scale > 0, _generator(self.random_state)
-        tilt, kept = self._tilt(len(varying)), self._screened(screen)
-        passes, joined, starts, quick = 1, 0, None, self.solver == "chain"
-        candidates = self._candidates(varying, kept, references)
+        varying, rng, settings = screen.varying, _generator(self.random_state), self._settings()
+        M, kept = len(varying), self._first_columns(screen)
+        candidates, tilt = self._candidates(varying, kept, references), self._tilt_outside(M)
+        passes, joined, ratio, starts, quick = 1, 0, OthersRatio(), None, self.solver == "chain"
         while True:
-            training = screen.training(candidates)
-            left_out = int(varying.sum()) - len(candidates.columns) - int(varying[candidates.always].sum())
-            target = self._target(candidates, training, left_out if self.solver == "chain" else 0)
+            training, left_out = screen.training(candidates), int(screen.left_out(candidates).sum())
+            target = self._target(candidates, training, left_out, ratio)
             found = self._run(target, rng, starts, quick)
-            outside = screen.outside(candidates, training, found, tilt)
-            passes += 1
-            more = outside.score > JOINS
-            more[candidates.references] = False  # the rest of their category is in
-            if found.interrupted or passes > ROUNDS or not (quick or more.any()):
+            odds, ratio = screen.outside(candidates, target, found, settings, tilt)
+            passes += left_out > 0
+            more = joining(odds, max(start(len(screen.y)), len(candidates.columns)))
+            if found.interrupted or (not quick and (passes > ROUNDS or not more.any())):
                 break
-            quick = quick and bool(more.any())  # a rough idea of the sets finds most columns that matter
+            quick = quick and bool(more.any()) and passes < ROUNDS  # a rough idea of the sets finds most of them
             before, kept, joined = candidates, kept | more, joined + int(more.sum())
             candidates = self._candidates(varying, kept, references)
             starts = in_new_places(found.sets, before, candidates, CHAINS)
-        largest, expected = float(outside.score.max(initial=0.0)), float(outside.probability.sum())
-        certificate = Certificate(left_out, passes, joined, largest, expected)
+        p = odds / (1.0 + odds)
+        largest, imputed = float(p.max(initial=0.0)), int(screen.moments.missing.sum())
+        certificate = Certificate(left_out, passes, joined, largest, float(p.sum()), imputed)
+        self._warn_of_columns_left_out(certificate)
         return replace(self.selection(candidates, training, found), certificate=certificate)
 
-    def _screened(self, screen: Screen) -> NDArray[np.bool_]:
+    def _first_columns(self, screen: Screen) -> NDArray[np.bool_]:
         """The columns (M,) to begin with."""
-        always = self._always(len(screen.strengths))
-        strengths = screen.strengths.copy()
-        strengths[always] = -1.0
-        kept = np.zeros(len(strengths), dtype=bool)
+        M = len(screen.strengths)
         asked: list[Any] = [n for n in (self.expected_size, self.n_features_to_select) if is_number(n)]
-        first = max(START if self.screen is None else int(self.screen), *(int(ROOM * n) for n in asked), 1)
-        kept[strongest(strengths, min(first, len(strengths)))] = True
-        return kept & (strengths >= 0)
+        first = start(len(screen.y)) if self.screen is None else int(self.screen)
+        n = max(first, *(int(ROOM * n) for n in asked), 1)
+        return screen.first(n, self._always(M), self._groups(M))
+
+    def _warn_of_columns_left_out(self, certificate: Certificate) -> None:
+        if certificate.largest > JOINS:
+            warnings.warn(
+                Message(
+                    f"Some of the {certificate.left_out:,} columns that were left out could have a probability of up "
+                    f"to {certificate.largest:.2g}: begin with more of them (",
+                    Argument("screen"),
+                    ").",
+                ),
+                ConvergenceWarning,
+                stacklevel=4,
+            )
 
     def _run(
         self, target: Target, rng: np.random.Generator, starts: list[IntArray] | None = None, quick: bool = False
@@ -271,6 +282,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return by_column(self.groups, self._names, n_columns, "groups")
 
     def _groups(self, n_columns: int) -> NDArray[Any] | None:
+        """The group of each column (M,), if there are any."""
         return group_of_columns(self._labels(n_columns))
 
     def _candidates(
@@ -320,7 +332,9 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             parts = [Grouped(part, candidates.unit) for part in parts]
         return parts[0] if len(parts) == 1 else SumLikelihood(parts, n_jobs=self.n_jobs)
 
-    def _target(self, candidates: Candidates, training: Training, others: int = 0) -> Target:
+    def _target(
+        self, candidates: Candidates, training: Training, others: int = 0, ratio: OthersRatio | None = None
+    ) -> Target:
         U = candidates.n_units
         size = number_to_select(self.n_features_to_select, U)
         phi = self._phi(candidates, training, size) if "dpp" in (self.prior, self.posterior) else None
@@ -339,6 +353,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             phi=phi,
             size=size if self.fixed_size else None,
             others=others,
+            others_ratio=ratio or OthersRatio(),
             tilt=tilt,
         )
         if not others or self.fixed_size:
@@ -356,6 +371,14 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         """Prior log-odds of all columns (M,), if any were given."""
         labels = self._labels(n_columns)
         return log_odds_of_columns(by_column(self.prior_log_odds, self._names, n_columns, "prior_log_odds", labels))
+
+    def _tilt_outside(self, n_columns: int) -> FloatArray | None:
+        """What the prior has for each column alone (M,), beside its constant; None if it has nothing."""
+        tilt = self._tilt(n_columns)
+        norms = log_norms(self.similarity, self._names, n_columns) if self._power else None
+        if norms is None:
+            return tilt
+        return self._power * norms if tilt is None else tilt + self._power * norms
 
     def _prior(self, candidates: Candidates, phi: NDArray[Any] | None, most: int, tilt: FloatArray | None) -> Prior:
         size = prior_size(self.expected_size, most, FIRST_SIZE)

@@ -40,9 +40,26 @@ def similarity_features(
             raise ValueError(
                 f"similarity(X) must return a row for each of the {m} columns that it is given, got {len(phi)} rows."
             )
+    elif isinstance(given, similarity.Positions):
+        if len(given.x) != candidates.n_columns:
+            raise ValueError(
+                f"similarity must have the positions of all {candidates.n_columns} columns of X, got {len(given.x)}."
+            )
+        phi = given.features(candidates.columns)
     else:
         phi = rows_of_columns(given, candidates, names)
     return shared_directions(phi, candidates.unit) if candidates.is_grouped else np.asarray(phi)
+
+
+def log_norms(given: Any, names: NDArray[Any] | None, n_columns: int) -> FloatArray | None:
+    """log |φ|² of every column (M,), −inf for rows of zeros; None where all rows have length one."""
+    if isinstance(given, str | similarity.Positions) or callable(given):
+        return None
+    everything = np.arange(n_columns)
+    phi = rows_of_columns(given, Candidates(everything, everything, np.empty(0, dtype=np.int64), n_columns), names)
+    with np.errstate(divide="ignore"):
+        found = np.log(np.einsum("md,md->m", phi, phi, dtype=np.float64))
+    return None if np.abs(found).max() < 1e-6 else np.asarray(found)
 
 
 def shared_directions(phi: NDArray[Any], unit: NDArray[np.int64]) -> NDArray[Any]:

@@ -1,28 +1,43 @@
 """Columns that were left out: the probability that each could have, from one pass over all of them.
 
-The posterior was sampled on some columns. Given a few of its sets, the log-odds of every other column follow from
-products with a few vectors, and so do exchanges with a member: a column that would matter is found, and may join.
+The posterior was sampled on some features. A set T with a column m that was left out is, without m, a set R of these
+features with one place to fill. With o(j | R) the odds of a feature given R, the odds of m against those that could
+fill the place, or leave it empty, are
+
+    h(m | R) = o(m | R) / (1 + Σ_j o(j | R)),
+
+and summed over the places of a set S of the posterior, those of its members and a further one,
+
+    odds(m) = E_S [ h(m | S) + Σ_{j ∈ S} h(m | S∖j) ]
+
+are exactly the posterior odds of m, if no other column that was left out is in: each T is counted once, shared out
+over the sets from which it can be reached in proportion to their probability. Of m the prior knows no similarity: it
+counts as unlike all others. A DPP prior would give it less, so these are upper bounds.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
 
-from ..large import Block, Moments
-from ..likelihoods.flips import Factor, Flips, additions, exchanges, factorise
-from ..likelihoods.probe import Probe
-from ..likelihoods.protocol import QuadraticForm
+from ..large import Moments
+from ..likelihoods import Grouped
+from ..likelihoods.approximate import SHARED
 from ..types import FloatArray, IntArray
+from .chain.problem import Grid
+from .outside import Given, LookOutside, stacked
+from .target import OthersRatio, Target
 
 SETS = 24  # of the posterior: with 12 a column of probability 0.02 goes unseen now and then, 48 take twice the time
+ROW_BYTES = 1 << 29  # of the rows that columns are multiplied with, for tables with very many rows
+FEWEST = 6
+# A column that could have this probability must not be left out: a tenth of the error that probabilities are known to.
+JOINS = 0.003
 
 
 class Certificate(NamedTuple):
-    """How sure it is that no column was left out that matters.
+    """How sure it is that no column that matters was left out, and what the passes over the whole table found.
 
     >>> Certificate(left_out=1000, passes=2, joined=5, largest=0.001, expected=0.02).joined
     5
@@ -32,120 +47,118 @@ class Certificate(NamedTuple):
     passes: int  # over the whole table, the first look among them
     joined: int  # columns, after the first look
     largest: float  # probability that any column left out could have
-    expected: float  # number of them in a set
+    expected: float  # sum of these probabilities
+    imputed: int = 0  # missing entries of the table, which count as the mean of their column
+
+    def sentence(self) -> str:
+        """The certificate in words.
+
+        >>> print(Certificate(left_out=1000, passes=2, joined=5, largest=0.001, expected=0.02).sentence())
+        1,000 columns are left out; none can have a probability above 0.001, all together 0.02 (2 passes, 5 joined)
+        """
+        how = f"({self.passes} {'pass' if self.passes == 1 else 'passes'}, {self.joined:,} joined)"
+        if not self.left_out:
+            return f"no column is left out {how}"
+        columns = "1 column is" if self.left_out == 1 else f"{self.left_out:,} columns are"
+        most = f"none can have a probability above {self.largest:.2g}, all together {self.expected:.2g}"
+        return f"{columns} left out; {most} {how}"
 
 
-class Outside(NamedTuple):
-    """Given some sets, averaged over them; arrays (w,)."""
+class Drawn(NamedTuple):
+    """A set of the posterior, and the target with its slab precision and nuisance."""
 
-    score: FloatArray  # probability of being in, or of taking the place of a member, if that is larger
-    probability: FloatArray  # of being in
-
-
-@dataclass(frozen=True, eq=False)
-class Certify:
-    """The work of the pass: of each block the products with the probes, of some columns what follows from them."""
-
-    probes: tuple[Probe, ...]
-    sets: tuple[IntArray, ...]  # positions among the probes' columns
-    factors: tuple[tuple[Factor, ...], ...]  # of each set, for each probe
-    c: float  # slab precision
-    log_prior: float  # log-odds of a column
-    tilt: FloatArray | None  # (M,) added to these
-    log_total: tuple[FloatArray, ...]  # (|S|,) of each set: log Σ of the odds of all exchanges of a member
-    moments: Moments
-
-    def of_block(self, values: npt.NDArray[Any], block: Block) -> list[tuple[FloatArray, FloatArray]]:
-        """Products with the standardised columns, in single precision."""
-        some = self.moments.take(block.columns)
-        Z = values.astype(np.float32)
-        Z -= some.centre.astype(np.float32)
-        Z *= some.inverse_scale.astype(np.float32)
-        np.nan_to_num(Z, copy=False)
-        squares = np.square(Z)
-        return [(p.rows[:, block.rows] @ Z, p.squares[:, block.rows] @ squares) for p in self.probes]
-
-    def of_columns(self, parts: Sequence[list[tuple[FloatArray, FloatArray]]], columns: slice) -> Outside:
-        """Score and probability of each column."""
-        summed = [_summed(of_probe) for of_probe in zip(*parts, strict=True)]
-        prior = self.log_prior + (0.0 if self.tilt is None else self.tilt[columns])
-        constant = self.moments.scale[columns] == 0
-        score, probability = np.zeros((2, len(constant)))
-        for k in range(len(self.sets)):
-            alone, instead = self.gains(k, summed)
-            p = np.where(constant, 0.0, expit(alone + prior))
-            probability += p
-            for row, total in zip(instead, self.log_total[k], strict=True):
-                # the log-odds of the member that leaves are part of the total
-                p = np.maximum(
-                    p, np.where(constant, 0.0, np.exp(np.minimum(row + prior - self.log_prior - total, 0.0)))
-                )
-            score += p
-        return Outside(score / len(self.sets), probability / len(self.sets))
-
-    def gains(self, k: int, products: Sequence[tuple[FloatArray, FloatArray]]) -> tuple[FloatArray, FloatArray]:
-        """Of set k: changes of log p(y | S) when each column comes in (w,), or takes a member's place (|S|, w)."""
-        alone, instead = np.zeros(1), np.zeros((1, 1))
-        for probe, factor, (cross, squares) in zip(self.probes, self.factors[k], products, strict=True):
-            gram, form = probe.form(cross, squares)
-            rows, part = gram[self.sets[k]], (form.diagonal, form.information, self.c)
-            alone = alone + 0.5 * np.log(self.c) + evidence_gains(form, factor, additions(factor, rows.copy(), *part))
-            instead = instead + evidence_gains(form, factor, exchanges(factor, rows, *part))
-        return alone, instead
+    S: IntArray
+    target: Target
 
 
-def _summed(parts: Sequence[tuple[FloatArray, FloatArray]]) -> tuple[FloatArray, FloatArray]:
-    """Products with all rows, from those with the rows of each block."""
-    cross, squares = zip(*parts, strict=True)
-    return np.sum(cross, axis=0, dtype=np.float64), np.sum(squares, axis=0, dtype=np.float64)
-
-
-def evidence_gains(form: QuadraticForm, factor: Factor, flips: Flips) -> FloatArray:
-    """Changes of the log evidence, without the term ½ log c of the slab."""
-    if form.shape == 0.0:
-        return np.asarray(0.5 * (flips.explained - flips.log_det))
-    left = max(form.rate - 0.5 * factor.explained, form.floor)
-    after = np.maximum(1.0 - 0.5 * flips.explained / left, form.floor / left)
-    return np.asarray(-0.5 * flips.log_det - form.shape * np.log(after))
+def how_many_sets(sets: Sequence[IntArray], n_rows: int) -> int:
+    """SETS, or fewer, where their rows would take more than ROW_BYTES."""
+    each = 4 * n_rows * (float(np.mean([len(S) for S in sets])) + SHARED)
+    return int(np.clip(ROW_BYTES // max(each, 1.0), FEWEST, SETS))
 
 
 def certify(
-    likelihood: Any, sets: Sequence[IntArray], log_prior: float, tilt: FloatArray | None, moments: Moments,
-    known: tuple[FloatArray, FloatArray | None],
-) -> Certify:  # fmt: skip
-    """The work that looks at all columns, given sets of columns that the likelihood holds.
+    drawn: Sequence[Drawn], grid: Grid, tilt: FloatArray | None, moments: Moments, left_out: npt.NDArray[np.bool_],
+    counted: float = np.inf,
+) -> LookOutside:  # fmt: skip
+    """The pass that looks at the columns `left_out` (M,), given sets of the posterior.
 
-    `known` are these columns, standardised (C, N), and what the prior adds to their log-odds (C,).
+    `tilt` (M,) is added to a column's log-odds; columns with odds above `counted` don't count in sums of ratios.
     """
-    U = np.unique(np.concatenate([*sets, np.zeros(1, dtype=np.int64)])).astype(np.int64)
-    places = tuple(np.searchsorted(U, S) for S in sets)
-    c = float(likelihood.slab_precision)
-    probes = likelihood.probes(U, sets)
-    factors = tuple(tuple(_factor(probe, S, c) for probe in probes) for S in places)
-    Z, own = known
-    nothing = tuple(np.zeros(len(S)) for S in places)
-    inside = Certify(tuple(probes), places, factors, c, log_prior, tilt, nothing, moments)
-    products = [(p.rows @ Z.T, p.squares @ np.square(Z).T) for p in probes]
-    totals = tuple(_log_totals(inside.gains(k, products)[1], S, U[S], own) for k, S in enumerate(places))
-    light = tuple(_in_single_precision(probe) for probe in probes)
-    return Certify(light, places, factors, c, log_prior, tilt, totals, moments)
+    return stacked([_given(one, grid) for one in drawn], tilt, moments, left_out, counted)
 
 
-def _factor(probe: Probe, S: IntArray, c: float) -> Factor:
-    A = probe.gram[np.ix_(S, S)].copy()
-    A.flat[:: len(A) + 1] += c
-    return factorise(A, probe.information[S])
+def fitted_ratio(drawn: Sequence[Drawn], ratio: FloatArray, n: int) -> OthersRatio:
+    """The likelihood ratio of a column that was left out, as a power of the slab precision, from its sums (K,)."""
+    log_c = np.log([one.target.slab_precision or 1.0 for one in drawn])
+    with np.errstate(divide="ignore"):
+        log_ratio = np.log(ratio / max(n, 1))
+    if not np.isfinite(log_ratio).all():
+        return OthersRatio()
+    spread = log_c - log_c.mean()
+    # of a column that says nothing it is √(c/(c + N)) or so
+    slope = float(np.clip(spread @ log_ratio / (spread @ spread), 0.0, 0.5)) if spread @ spread > 0 else 0.0
+    return OthersRatio(float(log_ratio.mean()), slope, (float(log_c.min()), float(log_c.mean()), float(log_c.max())))
 
 
-def _log_totals(instead: FloatArray, S: IntArray, columns: IntArray, tilt: FloatArray | None) -> FloatArray:
-    """log Σ of the odds of all exchanges of each member with a column that the likelihood holds, or with none."""
+def _given(one: Drawn, grid: Grid) -> Given:
+    S, target = one
+    likelihood: Any = target.likelihood
+    probes = tuple(likelihood.probes(S))
+    units = _units(likelihood, S)
+    widths = np.array([len(unit) for unit in units], dtype=np.int64)
+    log_addition, log_exchange = place_weights(one, grid)
+    return Given(
+        probes=probes,
+        members=tuple(probe.members(units) for probe in probes),
+        first=np.concatenate([[0], np.cumsum(widths)]).astype(np.int64),
+        log_addition=log_addition,
+        log_exchange=log_exchange + 0.5 * (1 - widths) * sum(np.log(probe.slab_precision) for probe in probes),
+    )
+
+
+def _units(likelihood: Any, S: IntArray) -> list[IntArray]:
+    """Positions of each member's columns among those of the set."""
+    parts = getattr(likelihood, "parts", (likelihood,))
+    if not isinstance(parts[0], Grouped):
+        return [np.array([i]) for i in range(len(S))]
+    columns = parts[0].columns(S)
+    return [np.searchsorted(columns, parts[0].columns(S[i : i + 1])) for i in range(len(S))]
+
+
+def place_weights(one: Drawn, grid: Grid) -> tuple[float, FloatArray]:
+    """Log weights of a further place in the set and of those of its members (|S|,), averaged over prior sizes.
+
+    The odds of a column are its likelihood ratio, given that it takes the place, times these.
+    """
+    S, target = one
+    batch = target.evaluate([S])
+    log_odds, prior = target.log_odds(batch)[0], target.prior_shift
+    own = log_odds[S] - batch.gains[0][S]  # what the prior has for a member: its log-odds, and what it adds to ν
+    shares = exchange_shares(target, S)
+    if target.size is not None:
+        return -np.inf, prior - own - shares
+    log_kappa, log_p = grid.log_kappa, _log_sizes(len(S), target, grid)
+    outside = np.delete(log_odds, S)
+    b = np.logaddexp.reduce(outside) if len(outside) else -np.inf
+    addition = np.logaddexp.reduce(log_p + log_kappa - np.logaddexp(0.0, log_kappa + b))
+    empty = -log_odds[S][:, None] - log_kappa  # the place is left empty
+    exchange = np.logaddexp.reduce(log_p - np.logaddexp(shares[:, None], empty), axis=1)
+    return float(prior + addition), prior - own + exchange
+
+
+def exchange_shares(target: Target, S: IntArray) -> FloatArray:
+    """log Σ_j p(y, S∖i ∪ j) / p(y, S) for each member i (|S|,), over all features that can take its place."""
     if not len(S):
         return np.zeros(0)
-    rows = np.array(instead if tilt is None else instead + (tilt - tilt[columns][:, None]))
-    rows[:, columns] = -np.inf
-    return np.asarray(np.logaddexp(0.0, np.logaddexp.reduce(rows, axis=1)))
+    log_ratio = target.exchanges(S) - target.log_joint(S)
+    log_ratio[:, S] = -np.inf
+    return np.asarray(np.logaddexp(0.0, np.logaddexp.reduce(log_ratio, axis=1)))
 
 
-def _in_single_precision(probe: Probe) -> Probe:
-    rows, squares = probe.rows.astype(np.float32), probe.squares.astype(np.float32)
-    return replace(probe, rows=rows, squares=squares)  # type: ignore[arg-type]
+def _log_sizes(size: int, target: Target, grid: Grid) -> FloatArray:
+    """Log probabilities (I,) of the prior sizes, given the set's own size and the slab precision."""
+    c = target.slab_precision
+    j = 0 if c is None else int(np.argmin(np.abs(grid.log_c - np.log(c))))
+    log_p = size * grid.log_kappa - grid.log_normalizer + grid.log_prior[:, j]
+    return np.asarray(log_p - np.logaddexp.reduce(log_p))

@@ -50,6 +50,23 @@ class Batch(NamedTuple):
     volume_gains: FloatArray  # (n, M)
 
 
+class OthersRatio(NamedTuple):
+    """Likelihood ratio of a feature that is left out given a set, on average: a power of the slab precision c.
+
+    >>> OthersRatio().log_at(np.zeros(1))  # none of them is ever in a set
+    array([-inf])
+    """
+
+    log_mean: float = -np.inf
+    slope: float = 0.0
+    log_c: tuple[float, float, float] = (0.0, 0.0, 0.0)  # lowest, mean and highest that were seen; beyond, as there
+
+    def log_at(self, log_c: FloatArray) -> FloatArray:
+        """Its log, for log slab precisions (J,)."""
+        low, mean, high = self.log_c
+        return self.log_mean + self.slope * (np.clip(log_c, low, high) - mean)
+
+
 @dataclass(frozen=True, eq=False)
 class Target:
     """log p(y|S) + log p(S), and the family q_θ(S) ∝ e^{θ(S)} ν(S)^{[family is dpp]} that approximates it.
@@ -73,6 +90,7 @@ class Target:
     phi: npt.NDArray[np.floating] | None = None
     size: int | None = None
     others: int = 0  # features that are left out, each as probable a priori as these without their `tilt`
+    others_ratio: OthersRatio = OthersRatio()  # noqa: RUF009
     tilt: FloatArray | None = None  # (M,) what the prior knows of single features, a part of its θ
     _volume: Volume | None = field(default=None, repr=False)
     _cache: dict[bytes, Evaluation] = field(default_factory=dict, repr=False)

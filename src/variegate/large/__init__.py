@@ -1,6 +1,6 @@
 """Tables larger than memory: read in blocks, wherever they are."""
 
-from .home import as_large_table, open_large_table
+from .home import as_large_table, is_out_of_core, open_large_table, open_on_cluster
 from .looks import FirstLook, Moments, first_look
 from .protocol import Block, LargeTable, Work
 
@@ -12,5 +12,7 @@ __all__ = [
     "Work",
     "as_large_table",
     "first_look",
+    "is_out_of_core",
     "open_large_table",
+    "open_on_cluster",
 ]

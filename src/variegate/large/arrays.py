@@ -1,7 +1,7 @@
 """Arrays in memory or in a memory-mapped file, and sparse tables."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..data import UnreadableInput
+from ..data.csv_table import check_names
 from ..types import IntArray
-from .protocol import Block, Work, blocks_of, here
+from .protocol import Block, Work, blocks_of, by_rows, here
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +26,6 @@ class ArrayTable:
     X: npt.NDArray[Any]
     names: npt.NDArray[Any] | None = None
     samples: npt.NDArray[Any] | None = None
-    width: int | None = field(default=None, repr=False)  # columns of a block
 
     def __post_init__(self) -> None:
         if self.X.ndim != 2 or self.X.dtype.kind not in "fiub":
@@ -41,19 +41,30 @@ class ArrayTable:
         return np.ascontiguousarray(self.X[:, S])
 
     def over_columns(self, work: Work) -> Iterator[tuple[slice, Any]]:
-        """One pass, in blocks of columns."""
-        return here(blocks_of(self.shape, columns=self.width), self._read, work)
+        """One pass, along the order in which the numbers are stored."""
+        return here(self.groups, self.read, work)
 
-    def _read(self, block: Block) -> npt.NDArray[Any]:
+    @property
+    def groups(self) -> list[list[Block]]:
+        """The blocks in which it is read, those of the same columns together."""
+        return blocks_of(self.shape) if self.X.flags.f_contiguous else by_rows(self.shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the numbers."""
+        return self.X.dtype
+
+    def read(self, block: Block) -> npt.NDArray[Any]:
+        """The numbers of a block."""
         return np.asarray(self.X[block.rows, block.columns])
 
 
 @dataclass(frozen=True, eq=False)
 class SparseTable:
-    """A scipy.sparse table, of which some columns at a time are made dense.
+    """A scipy.sparse table, of which some columns at a time are made dense for a pass.
 
     >>> from scipy import sparse
-    >>> SparseTable(sparse.csc_array(np.eye(2))).columns(np.array([1]))
+    >>> SparseTable(sparse.csc_array(np.eye(2))).columns(np.array([1])).toarray()
     array([[0.],
            [1.]])
     """
@@ -67,9 +78,9 @@ class SparseTable:
         """(N, M)."""
         return int(self.X.shape[0]), int(self.X.shape[1])
 
-    def columns(self, S: IntArray) -> npt.NDArray[Any]:
-        """Some columns (N, |S|), dense."""
-        return np.asarray(self.X[:, S].toarray())
+    def columns(self, S: IntArray) -> Any:
+        """Some columns (N, |S|), sparse."""
+        return self.X[:, S]
 
     def over_columns(self, work: Work) -> Iterator[tuple[slice, Any]]:
         """One pass, in blocks of columns."""
@@ -97,7 +108,11 @@ def open_npy(path: str | Path) -> ArrayTable:
 def _lines(path: Path, n: int) -> npt.NDArray[Any] | None:
     if not path.is_file():
         return None
-    found = path.read_text(encoding="utf-8").splitlines()
+    try:
+        found = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError:
+        raise UnreadableInput(f"{path}: expected text in UTF-8, one name a line; save it as UTF-8") from None
     if len(found) != n:
         raise UnreadableInput(f"{path}: expected {n:,} names, one a line, got {len(found):,}")
+    check_names(found, str(path), "lines")
     return np.array(found, dtype=object)

@@ -1,18 +1,19 @@
-"""Tables in chunks: zarr arrays, Parquet files by row groups, and Dask arrays on a cluster."""
+"""Tables in chunks on disk: zarr arrays, and Parquet files by row groups."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
 
 from ..data import UnreadableInput
+from ..data.csv_table import check_names
 from ..data.errors import optional
 from ..types import IntArray
-from .protocol import Block, Work, blocks_of, here
+from .protocol import BLOCK_BYTES, WIDEST, Block, Work, blocks_of, here
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,13 +34,25 @@ class ZarrTable:
         return np.asarray(self.X.get_orthogonal_selection((slice(None), S)))
 
     def over_columns(self, work: Work) -> Iterator[tuple[slice, Any]]:
-        """One pass, along the chunks of columns; all rows at once."""
-        ((_, wide),) = [self.X.chunks]
-        (((block, *_), *_),) = [blocks_of(self.shape)]
-        fitting = max(1, (block.columns.stop - block.columns.start) // wide)
-        return here(blocks_of(self.shape, columns=wide * fitting), self._read, work)
+        """One pass, by whole chunks."""
+        return here(self.groups, self.read, work)
 
-    def _read(self, block: Block) -> npt.NDArray[Any]:
+    @property
+    def groups(self) -> list[list[Block]]:
+        """Blocks of one chunk, or with as many of those below and beside it as there is room for."""
+        (N, M), (high, wide) = self.shape, self.X.chunks
+        rows = min(high * max(1, BLOCK_BYTES // (4 * high * wide)), N)
+        beside = max(1, min(BLOCK_BYTES // (4 * rows * wide), WIDEST // wide)) if rows == N else 1
+        return blocks_of(self.shape, rows, min(wide * beside, M))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the numbers."""
+        kind: np.dtype[Any] = self.X.dtype
+        return kind
+
+    def read(self, block: Block) -> npt.NDArray[Any]:
+        """The numbers of a block."""
         return np.asarray(self.X[block.rows, block.columns])
 
 
@@ -49,7 +62,9 @@ def open_zarr(path: str | Path) -> ZarrTable:
     try:
         found = zarr.open(str(path), mode="r")
     except Exception as error:  # zarr raises many kinds
-        raise UnreadableInput(f"{path}: expected a zarr array or group, but it cannot be opened ({error})") from None
+        raise UnreadableInput(
+            f"{path}: expected a zarr array or group, but it cannot be opened ({_in_one_line(error)})"
+        ) from None
     names = samples = None
     if not hasattr(found, "shape"):
         if "X" not in found:
@@ -61,6 +76,8 @@ def open_zarr(path: str | Path) -> ZarrTable:
     for labels, n, what in ((names, found.shape[1], "columns"), (samples, found.shape[0], "rows")):
         if labels is not None and len(labels) != n:
             raise UnreadableInput(f"{path}: expected {n:,} names in {what!r}, got {len(labels):,}")
+        if labels is not None:
+            check_names(labels.tolist(), str(path), what)
     _check_whole(path, found)
     return ZarrTable(found, names, samples)
 
@@ -70,18 +87,23 @@ def _check_whole(path: str | Path, X: Any) -> None:
     stored, wanted = int(X.nchunks_initialized), int(X.nchunks)
     if stored < wanted:
         raise UnreadableInput(
-            f"{path}: {wanted - stored:,} of {wanted:,} chunks are not there, and would read as {X.fill_value}; write "
+            f"{path}: {wanted - stored:,} of {wanted:,} chunks are missing, and would read as {X.fill_value}; write "
             "or copy it again"
         )
 
 
+def _in_one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:120] or type(error).__name__
+
+
 @dataclass(frozen=True, eq=False)
 class ParquetTable:
-    """Columns of numbers in a Parquet file, read by row groups."""
+    """Columns of numbers in a Parquet file, read by row groups, and some columns at a time."""
 
     file: Any  # pyarrow.parquet.ParquetFile
     names: npt.NDArray[Any]
     samples: npt.NDArray[Any] | None = None
+    _one_reader: Lock = field(default_factory=Lock, repr=False)  # a file has one place at which it is read
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -90,16 +112,28 @@ class ParquetTable:
 
     def columns(self, S: IntArray) -> npt.NDArray[Any]:
         """Some columns (N, |S|), NaN where missing."""
-        return _as_array(self.file.read(columns=[str(name) for name in self.names[S]]))
+        with self._one_reader:
+            found = self.file.read(columns=self.names[S].tolist())
+        return _as_array(found) if len(S) else np.empty((self.shape[0], 0))
 
     def over_columns(self, work: Work) -> Iterator[tuple[slice, Any]]:
-        """One pass, by row groups; all columns at once."""
-        ends = np.cumsum([self.file.metadata.row_group(g).num_rows for g in range(self.file.num_row_groups)])
-        starts = [0, *ends[:-1].tolist()]
-        blocks = [Block(slice(a, int(b)), slice(0, len(self.names))) for a, b in zip(starts, ends, strict=True)]
-        place = {block.rows.start: g for g, block in enumerate(blocks)}
-        wanted = [str(name) for name in self.names]
-        return here([blocks], lambda b: _as_array(self.file.read_row_group(place[b.rows.start], columns=wanted)), work)
+        """One pass, by row groups."""
+        heights = [self.file.metadata.row_group(g).num_rows for g in range(self.file.num_row_groups)]
+        ends = np.cumsum(heights).tolist()
+        number = {end - height: g for g, (end, height) in enumerate(zip(ends, heights, strict=True))}
+        width = min(max(1, BLOCK_BYTES // (4 * max([*heights, 1]))), WIDEST, self.shape[1])
+        groups = [
+            [
+                Block(slice(end - height, end), slice(left, min(left + width, self.shape[1])))
+                for end, height in zip(ends, heights, strict=True)
+            ]
+            for left in range(0, self.shape[1], width)
+        ]
+        return here(groups, lambda block: self._read(number[block.rows.start], block.columns), work)
+
+    def _read(self, group: int, columns: slice) -> npt.NDArray[Any]:
+        with self._one_reader:
+            return _as_array(self.file.read_row_group(group, columns=self.names[columns].tolist()))
 
 
 def _as_array(table: Any) -> npt.NDArray[Any]:
@@ -112,55 +146,12 @@ def open_parquet(path: str | Path, without: tuple[str, ...] = ()) -> ParquetTabl
     try:
         file = parquet.ParquetFile(path)
     except Exception as error:  # pyarrow raises many kinds
-        raise UnreadableInput(f"{path}: expected a Parquet file, but it cannot be opened ({error})") from None
+        raise UnreadableInput(
+            f"{path}: expected a Parquet file, but it cannot be opened ({_in_one_line(error)})"
+        ) from None
     numbers = (types.is_integer, types.is_floating, types.is_boolean)
     names = [f.name for f in file.schema_arrow if f.name not in without and any(is_(f.type) for is_ in numbers)]
+    if not names:
+        raise UnreadableInput(f"{path}: expected columns of numbers, found none")
+    check_names(names, str(path), "columns")
     return ParquetTable(file, np.array(names, dtype=object))
-
-
-@dataclass(frozen=True, eq=False)
-class DaskTable:
-    """A Dask array (N, M): each chunk is looked at where it is, and only what was found travels."""
-
-    X: Any
-    names: npt.NDArray[Any] | None = None
-    samples: npt.NDArray[Any] | None = None
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(N, M)."""
-        return int(self.X.shape[0]), int(self.X.shape[1])
-
-    def columns(self, S: IntArray) -> npt.NDArray[Any]:
-        """Some columns (N, |S|), gathered."""
-        return np.asarray(self.X[:, S].compute())
-
-    def over_columns(self, work: Work) -> Iterator[tuple[slice, Any]]:
-        """One pass over the chunks."""
-        dask = optional("dask", "cluster")
-        rows, columns = (_slices(sizes) for sizes in self.X.chunks)
-        # a task for each chunk, and one for what the chunks of some columns say together
-        chunks = self.X.to_delayed()
-        of_block, of_columns = dask.delayed(_of_block, pure=False), dask.delayed(_of_columns, pure=False)
-        sent = dask.delayed(work, pure=False, traverse=False)
-        found = [
-            of_columns(sent, [of_block(sent, chunks[i, j], Block(rows[i], span)) for i in range(len(rows))], span)
-            for j, span in enumerate(columns)
-        ]
-        yield from zip(columns, dask.compute(*found), strict=True)
-
-
-def _slices(sizes: tuple[int, ...]) -> list[slice]:
-    ends = np.cumsum(sizes).tolist()
-    return [slice(end - size, end) for end, size in zip(ends, sizes, strict=True)]
-
-
-def _of_block(work: Work, values: npt.NDArray[Any], block: Block) -> Any:
-    # one thread, as sums of another order differ in their last digits: where a chunk is must not change a result
-    with threadpool_limits(1, user_api="blas"):
-        return work.of_block(values, block)
-
-
-def _of_columns(work: Work, parts: list[Any], columns: slice) -> Any:
-    with threadpool_limits(1, user_api="blas"):
-        return work.of_columns(parts, columns)

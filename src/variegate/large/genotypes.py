@@ -8,41 +8,38 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from ..data import UnreadableInput
+from ..data.csv_table import check_names
 from ..data.errors import optional
 from ..types import IntArray
 from .protocol import Block, Work, blocks_of, here
 
 MAGIC = b"\x6c\x1b\x01"
-MISSING = -127  # bed-reader's code in int8
+BIM = {0: "chromosome", 1: "name", 3: "position", 4: "allele1", 5: "allele2"}
+FAM = {0: "family", 1: "sample"}
 
 
 @dataclass(frozen=True, eq=False)
 class Genotypes:
-    """Counts of an allele (0, 1, 2) in a .bed file, decoded block by block; two bits a genotype on disk.
-
-    Missing genotypes count as the mean of their variant.
-    """
+    """Counts of an allele (0, 1, 2) in a .bed file, decoded block by block; two bits a genotype on disk."""
 
     path: Path
-    bim: Any  # data frame: chromosome, name, position, alleles
-    fam: Any  # data frame: family, sample
+    names: npt.NDArray[Any]  # (M,) of the variants
+    samples: npt.NDArray[Any]  # (N,) of the individuals
+    chromosomes: npt.NDArray[Any]  # (M,)
+    positions: npt.NDArray[np.int64]  # (M,) base pairs
 
     @property
     def shape(self) -> tuple[int, int]:
         """(N, M)."""
-        return len(self.fam), len(self.bim)
+        return len(self.samples), len(self.names)
 
     @property
-    def names(self) -> npt.NDArray[Any]:
-        """Names of the variants (M,)."""
-        return np.asarray(self.bim["name"], dtype=object)
-
-    @property
-    def samples(self) -> npt.NDArray[Any]:
-        """Names of the individuals (N,)."""
-        return np.asarray(self.fam["sample"], dtype=object)
+    def dtype(self) -> np.dtype[Any]:
+        """Of the numbers as they are read; NaN where missing."""
+        return np.dtype(np.float32)
 
     @cached_property
     def _bed(self) -> Any:
@@ -55,31 +52,62 @@ class Genotypes:
 
     def over_columns(self, work: Work) -> Iterator[tuple[slice, Any]]:
         """One pass, in blocks of variants."""
-        return here(blocks_of(self.shape), self._read, work)
+        return here(self.groups, self.read, work)
 
-    def _read(self, block: Block) -> npt.NDArray[Any]:
-        return np.asarray(self._bed.read(np.s_[:, block.columns], dtype="float32", order="C", num_threads=1))
+    @property
+    def groups(self) -> list[list[Block]]:
+        """Blocks of variants, which follow each other in the file."""
+        return blocks_of(self.shape)
+
+    def read(self, block: Block) -> npt.NDArray[Any]:
+        """The numbers of a block."""
+        found = self._bed.read(np.s_[block.rows, block.columns], dtype="float32", order="F", num_threads=1)
+        return np.asarray(found)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"path": self.path, "bim": self.bim, "fam": self.fam}
+        return {name: value for name, value in self.__dict__.items() if name != "_bed"}
 
 
 def open_genotypes(path: str | Path) -> Genotypes:
     """A .bed file with its .bim and .fam beside it."""
-    import pandas as pd
-
     path = Path(path)
     _check_exists(path)
-    fam = _side_file(path.with_suffix(".fam"), 6, ["family", "sample"], pd)
-    bim = _side_file(
-        path.with_suffix(".bim"), 6, ["chromosome", "name", "distance", "position", "allele1", "allele2"], pd
-    )
-    twice = bim["name"].duplicated()
-    if twice.any():  # such as "."
-        bim["name"] = np.where(twice, bim["chromosome"] + ":" + bim["position"] + ":" + bim["allele1"], bim["name"])
+    bim, fam = _side_file(path.with_suffix(".bim"), BIM), _side_file(path.with_suffix(".fam"), FAM)
     _check_size(path, len(fam), len(bim))
-    bim["position"] = pd.to_numeric(bim["position"], errors="coerce")
-    return Genotypes(path, bim, fam)
+    positions = pd.to_numeric(bim["position"], errors="coerce")
+    if positions.isna().any():
+        line = int(positions.isna().to_numpy().argmax())
+        raise UnreadableInput(
+            f"{path.with_suffix('.bim')}, line {line + 1}: expected a position in base pairs, got "
+            f"{bim['position'].iloc[line]!r}; is it PLINK's?"
+        )
+    return Genotypes(
+        path,
+        names=_names(bim, path.with_suffix(".bim")),
+        samples=_samples(fam, path.with_suffix(".fam")),
+        chromosomes=bim["chromosome"].to_numpy(dtype=object),
+        positions=positions.to_numpy(dtype=np.int64),
+    )
+
+
+def _names(bim: pd.DataFrame, path: Path) -> npt.NDArray[Any]:
+    """Names of the variants; those that occur more than once, such as ".", by place and alleles."""
+    names = np.array(bim["name"], dtype=object)
+    twice = bim["name"].duplicated(keep=False).to_numpy()
+    if twice.any():
+        parts = [bim.loc[twice, column].astype(str) for column in ("chromosome", "position", "allele1", "allele2")]
+        names[twice] = [":".join(place) for place in zip(*parts, strict=True)]
+        check_names(names.tolist(), str(path), "variants")
+    return np.asarray(names)
+
+
+def _samples(fam: pd.DataFrame, path: Path) -> npt.NDArray[Any]:
+    """Names of the individuals, with that of their family where two families use the same."""
+    if fam["sample"].duplicated().any():
+        together = (fam["family"] + "_" + fam["sample"]).to_numpy(dtype=object)
+        check_names(together.tolist(), str(path), "individuals")
+        return np.asarray(together)
+    return np.asarray(fam["sample"], dtype=object)
 
 
 def _check_exists(path: Path) -> None:
@@ -91,8 +119,8 @@ def _check_exists(path: Path) -> None:
     with open(path, "rb") as file:
         magic = file.read(3)
     if magic != MAGIC:
-        known = magic[:2] == MAGIC[:2]
-        what = "individual-major, write it anew by plink --make-bed" if known else "no PLINK binary file"
+        older = magic[:2] == MAGIC[:2]
+        what = "genotypes by individual: write it anew with plink --make-bed" if older else "no PLINK binary file"
         raise UnreadableInput(f"{path}: expected genotypes by variant, got {what}")
 
 
@@ -100,18 +128,21 @@ def _check_size(path: Path, n: int, m: int) -> None:
     """The size of the file follows from the numbers of individuals and variants."""
     expected, found = 3 + m * (-(-n // 4)), path.stat().st_size
     if found != expected:
-        cut = "is cut short" if found < expected else "does not match them"
+        why = "it is cut short" if found < expected else "they do not belong together"
         raise UnreadableInput(
             f"{path}: expected {expected:,} bytes for the {n:,} individuals of {path.with_suffix('.fam').name} and "
-            f"the {m:,} variants of {path.with_suffix('.bim').name}, got {found:,}: it {cut}; copy all three again"
+            f"the {m:,} variants of {path.with_suffix('.bim').name}, got {found:,}: {why}; copy all three again"
         )
 
 
-def _side_file(path: Path, columns: int, names: list[str], pd: Any) -> Any:
+def _side_file(path: Path, columns: dict[int, str]) -> pd.DataFrame:
+    """Some columns of a file that has six."""
+    kinds = {i: "category" if name in ("chromosome", "allele1", "allele2") else str for i, name in columns.items()}
     try:
-        frame = pd.read_csv(path, sep=r"\s+", header=None, dtype=str, na_filter=False, engine="c")
+        frame = pd.read_csv(path, sep=r"\s+", header=None, usecols=list(columns), dtype=kinds, na_filter=False)
     except Exception as error:  # the parser raises many kinds
-        raise UnreadableInput(f"{path}: not a readable PLINK file ({' '.join(str(error).split())[:120]})") from None
-    if frame.shape[1] < columns:
-        raise UnreadableInput(f"{path}: expected {columns} columns, got {frame.shape[1]}; is it PLINK's?")
-    return frame.iloc[:, : len(names)].set_axis(names, axis=1)
+        raise UnreadableInput(
+            f"{path}: expected six columns, as PLINK writes them, but it cannot be read "
+            f"({' '.join(str(error).split())[:120]})"
+        ) from None
+    return frame.set_axis(list(columns.values()), axis=1)

@@ -9,7 +9,8 @@ from scipy import sparse
 
 from ..data import UnreadableInput
 from .arrays import ArrayTable, SparseTable, open_npy
-from .chunked import DaskTable, ZarrTable, open_parquet, open_zarr
+from .chunked import ZarrTable, open_parquet, open_zarr
+from .cluster import DaskTable, file_on_cluster
 from .genotypes import open_genotypes
 from .protocol import LargeTable
 
@@ -20,6 +21,7 @@ OPENERS: dict[str, Callable[[str | Path], LargeTable]] = {
     ".parquet": open_parquet,
     ".pq": open_parquet,
 }
+ON_CLUSTER = (".bed", ".npy", ".zarr")
 
 
 def as_large_table(X: Any) -> LargeTable:
@@ -59,7 +61,7 @@ def is_out_of_core(X: Any) -> bool:
 
 
 def open_large_table(path: str | Path) -> LargeTable:
-    """A table in a file: PLINK's .bed, .npy, .zarr, .parquet.
+    """A table in a file that is read in blocks: PLINK's .bed, .npy, .zarr, .parquet.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -67,7 +69,21 @@ def open_large_table(path: str | Path) -> LargeTable:
     ...     open_large_table(f"{folder}/t.npy").shape
     (3, 3)
     """
+    return _opener(path)(path)
+
+
+def open_on_cluster(path: str | Path) -> DaskTable:
+    """The same, read by the workers of the Dask cluster that this process is connected to: .bed, .npy, .zarr.
+
+    All of them must see the file under the same path.
+    """
+    if Path(path).suffix.lower() not in ON_CLUSTER:
+        raise UnreadableInput(f"{path}: expected one of {', '.join(ON_CLUSTER)} for a cluster")
+    return file_on_cluster(path, _opener(path))
+
+
+def _opener(path: str | Path) -> Callable[[str | Path], LargeTable]:
     ending = Path(path).suffix.lower()
     if ending not in OPENERS:
         raise UnreadableInput(f"{path}: expected one of {', '.join(OPENERS)}")
-    return OPENERS[ending](path)
+    return OPENERS[ending]

@@ -1,6 +1,5 @@
 """The first pass over a table: means and deviations of its columns, and how they relate to the outcome."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -73,16 +72,21 @@ class FirstLook:
         X = np.where(gone, 0.0, X - mean)
         return Sums(total, mean, w @ np.square(X), gone.sum(axis=0), V @ X, V @ ~gone)
 
-    def of_columns(self, parts: Sequence[Sums], columns: slice) -> tuple[FloatArray, ...]:
+    def together(self, upper: Sums, lower: Sums) -> Sums:
+        """The sums of two blocks, measured from their common mean."""
+        weight = upper.weight + lower.weight
+        mean = (upper.weight * upper.mean + lower.weight * lower.mean) / np.where(weight > 0, weight, 1.0)
+        squares, products = np.zeros_like(mean), np.zeros_like(upper.products)
+        for part in (upper, lower):
+            squares += part.squares + part.weight * np.square(part.mean - mean)
+            products += part.products + (part.mean - mean) * part.vectors
+        return Sums(weight, mean, squares, upper.missing + lower.missing, products, upper.vectors + lower.vectors)
+
+    def of_columns(self, found: Sums, columns: slice) -> tuple[npt.NDArray[Any], ...]:
         """Centre, scale, missing and products of the columns, missing entries at the mean."""
-        total = np.sum([p.weight for p in parts], axis=0)
-        safe = np.where(total > 0, total, 1.0)
-        centre = np.sum([p.weight * p.mean for p in parts], axis=0) / safe
-        squares = np.sum([p.squares + p.weight * np.square(p.mean - centre) for p in parts], axis=0)
-        scale = np.sqrt(squares / self.weights.sum())
-        scale = np.where(scale <= np.maximum(FAINT, 4 * np.finfo(float).eps * np.abs(centre)), 0.0, scale)
-        products = np.sum([p.products + (p.mean - centre) * p.vectors for p in parts], axis=0)
-        return centre, scale, np.sum([p.missing for p in parts], axis=0), products
+        scale = np.sqrt(found.squares / self.weights.sum())
+        scale = np.where(scale <= np.maximum(FAINT, 4 * np.finfo(float).eps * np.abs(found.mean)), 0.0, scale)
+        return found.mean, scale, found.missing, found.products
 
 
 def first_look(table: LargeTable, weights: FloatArray, vectors: FloatArray) -> tuple[Moments, FloatArray]:

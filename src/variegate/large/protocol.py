@@ -1,7 +1,8 @@
 """What is asked of a table that does not fit into memory."""
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy.typing as npt
@@ -10,7 +11,8 @@ from threadpoolctl import threadpool_limits
 from ..threads import allowed
 from ..types import IntArray
 
-BLOCK_BYTES = 1 << 26  # of a block as float32: as fast as larger ones on 2,000 × 10⁶ genotypes, and ten fit anywhere
+BLOCK_BYTES = 1 << 25  # of a block as float32: as fast as larger ones on 2,000 × 10⁶ genotypes, and ten fit anywhere
+WIDEST = 1 << 13  # columns of a block: products with a few hundred vectors are kept for all of them
 
 
 class Block(NamedTuple):
@@ -23,16 +25,20 @@ class Block(NamedTuple):
 class Work(Protocol):
     """One pass over a table: something of each block, and from all blocks of some columns their result.
 
-    Both are called wherever the block is, perhaps on another machine, so that a Work is a value that can be pickled.
-    Blocks of the same columns come in the order of their rows: results do not depend on who computed what.
+    All is called wherever the block is, perhaps on another machine, so that a Work is a value that can be pickled.
+    Blocks of the same columns are put together in the order of their rows: results do not depend on who computed what.
     """
 
     def of_block(self, values: npt.NDArray[Any], block: Block) -> Any:
         """What is needed of a block; `values` are numbers of any type, NaN where missing."""
         ...
 
-    def of_columns(self, parts: Sequence[Any], columns: slice) -> Any:
-        """The result for some columns, from what was found in each of their blocks."""
+    def together(self, upper: Any, lower: Any) -> Any:
+        """What was found in two blocks of the same columns, one below the other."""
+        ...
+
+    def of_columns(self, found: Any, columns: slice) -> Any:
+        """The result for some columns, from what was found in all of their rows."""
         ...
 
 
@@ -61,8 +67,8 @@ class LargeTable(Protocol):
         """Names of the rows (N,), if they have any."""
         ...
 
-    def columns(self, S: IntArray) -> npt.NDArray[Any]:
-        """Some columns (N, |S|), NaN where missing."""
+    def columns(self, S: IntArray) -> Any:
+        """Some columns (N, |S|), NaN where missing; scipy.sparse if the table is."""
         ...
 
     def over_columns(self, work: Work) -> Iterator[tuple[slice, Any]]:
@@ -80,35 +86,55 @@ def blocks_of(shape: tuple[int, int], rows: int | None = None, columns: int | No
     """
     N, M = shape
     height = N if rows is None else rows
-    width = max(1, BLOCK_BYTES // (4 * max(height, 1))) if columns is None else columns
+    width = min(max(1, BLOCK_BYTES // (4 * max(height, 1))), WIDEST) if columns is None else columns
     return [
         [Block(slice(top, min(top + height, N)), slice(left, min(left + width, M))) for top in range(0, N, height)]
         for left in range(0, M, width)
     ]
 
 
+def by_rows(shape: tuple[int, int]) -> list[list[Block]]:
+    """Blocks of a table that is stored row by row: few columns of all rows would touch every part of the file.
+
+    >>> [[block.rows.stop for block in group] for group in by_rows((3, 8192))]
+    [[3]]
+    """
+    width = min(shape[1], WIDEST)
+    return blocks_of(shape, max(1, BLOCK_BYTES // (4 * width)), width)
+
+
 def here(
     groups: Sequence[Sequence[Block]], read: Callable[[Block], npt.NDArray[Any]], work: Work
 ) -> Iterator[tuple[slice, Any]]:
-    """A pass in this process: groups of columns side by side on threads, each with one BLAS thread."""
+    """A pass in this process: blocks side by side on threads, each with one BLAS thread."""
 
-    def of_group(blocks: Sequence[Block]) -> tuple[slice, Any]:
-        columns = blocks[0].columns
-        return columns, work.of_columns([work.of_block(read(block), block) for block in blocks], columns)
+    def of_block(block: Block) -> Any:
+        return work.of_block(read(block), block)
 
-    threads = min(allowed(), len(groups))
     with threadpool_limits(1, user_api="blas"):
-        if threads < 2:
-            yield from map(of_group, groups)
-            return
-        with ThreadPoolExecutor(threads) as pool:
-            waiting = [pool.submit(of_group, group) for group in groups[: 2 * threads]]
-            try:
-                for i in range(len(groups)):
-                    found = waiting.pop(0).result()
-                    if i + 2 * threads < len(groups):  # no more at a time than can be computed: blocks take memory
-                        waiting.append(pool.submit(of_group, groups[i + 2 * threads]))
-                    yield found
-            finally:
-                for future in waiting:
-                    future.cancel()
+        found = in_order(of_block, [block for group in groups for block in group])
+        for group in groups:
+            part = next(found)
+            for lower in islice(found, len(group) - 1):
+                part = work.together(part, lower)
+            columns = group[0].columns
+            yield columns, work.of_columns(part, columns)
+
+
+def in_order(work: Callable[[Block], Any], blocks: Sequence[Block]) -> Iterator[Any]:
+    """Results in the order of the blocks, of which a few are computed ahead: blocks take memory."""
+    threads = min(allowed(), len(blocks))
+    if threads < 2:
+        yield from map(work, blocks)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        coming, waiting = iter(blocks), []
+        try:
+            waiting = [pool.submit(work, block) for block in islice(coming, threads + 1)]
+            while waiting:
+                found: Future[Any] = waiting.pop(0)
+                yield found.result()
+                waiting += [pool.submit(work, block) for block in islice(coming, 1)]
+        finally:
+            for future in waiting:
+                future.cancel()

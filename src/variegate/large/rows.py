@@ -1,6 +1,6 @@
 """Some rows of a large table."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,7 +39,7 @@ class SomeRows:
         """Names of these rows."""
         return None if self.table.samples is None else self.table.samples[self.rows]
 
-    def columns(self, S: IntArray) -> npt.NDArray[Any]:
+    def columns(self, S: IntArray) -> Any:
         """Some columns (n, |S|)."""
         return self.table.columns(S)[self.rows]
 
@@ -58,5 +58,8 @@ class _OnRows:
         mine = values[self.rows[start:stop] - block.rows.start]
         return self.work.of_block(mine, Block(slice(start, stop), block.columns))
 
-    def of_columns(self, parts: Sequence[Any], columns: slice) -> Any:
-        return self.work.of_columns(parts, columns)
+    def together(self, upper: Any, lower: Any) -> Any:
+        return self.work.together(upper, lower)
+
+    def of_columns(self, found: Any, columns: slice) -> Any:
+        return self.work.of_columns(found, columns)

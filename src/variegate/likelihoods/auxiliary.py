@@ -18,6 +18,32 @@ class Shared(Protocol):
         """Z Pᵀ P (k, N)."""
         ...
 
+    def roughly(self, n: int) -> FloatArray:
+        """Fewer vectors in place of P (at most n, N): PᵀP nearly, and never more."""
+        ...
+
+
+class Dense(NamedTuple):
+    """A part that rows share, as a few vectors.
+
+    >>> Dense(np.array([[1.0, 2.0]])).factor(np.array([[3.0, 1.0]]))
+    array([[5.]])
+    """
+
+    P: FloatArray  # (p, N)
+
+    def factor(self, Zt: FloatArray) -> FloatArray:
+        """P Zᵀ (p, k)."""
+        return np.asarray(self.P @ Zt.T)
+
+    def times(self, Zt: FloatArray) -> FloatArray:
+        """Z Pᵀ P (k, N)."""
+        return np.asarray((Zt @ self.P.T) @ self.P)
+
+    def roughly(self, n: int) -> FloatArray:
+        """All of them."""
+        return self.P
+
 
 class Auxiliary(NamedTuple):
     """The terms exp(bᵀη − ½ηᵀAη), A = diag(precision) or less, b the information; arrays (N,).

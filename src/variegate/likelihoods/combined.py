@@ -151,9 +151,13 @@ class SumLikelihood:
         """The forms of all parts."""
         return [form for part, a in self._given(auxiliary) for form in part.quadratic_forms(features, Z, a)]
 
-    def probes(self, U: IntArray, sets: Sequence[IntArray]) -> list[Probe]:
+    def grams(self, auxiliary: Any) -> list[tuple[FloatArray, QuadraticForm]]:
+        """The Gram matrices of all parts."""
+        return [gram for part, a in self._given(auxiliary) for gram in part.grams(a)]
+
+    def probes(self, S: IntArray) -> list[Probe]:
         """The probes of all parts."""
-        return [probe for part in self._conditional for probe in part.probes(U, sets)]
+        return [probe for part in self._conditional for probe in part.probes(S)]
 
     def gram_rows(self, S: IntArray, auxiliary: Any) -> list[tuple[FloatArray, QuadraticForm]]:
         """The rows of all parts."""

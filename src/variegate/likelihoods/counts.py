@@ -1,6 +1,7 @@
 """Counts with a logarithmic link: Poisson, and negative binomial where counts vary more than that."""
 
 import copy
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -8,7 +9,7 @@ from scipy.special import expit, gammaln, log_expit
 
 from ..types import FloatArray, IntArray
 from . import checks
-from .approximate import FIXED_VARIANCE
+from .approximate import FIXED_VARIANCE, TALL
 from .augmentation import draw_coefficients, pick, polya_gamma, window
 from .auxiliary import Auxiliary
 from .laplace import Laplace
@@ -147,8 +148,6 @@ class NegativeBinomial(Laplace[NegativeBinomialTerms]):
     np.int64(1)
     """
 
-    can_augment = True
-
     def __init__(
         self,
         X: Any,
@@ -165,10 +164,23 @@ class NegativeBinomial(Laplace[NegativeBinomialTerms]):
         mean = float(counts.weights @ counts.y / counts.weights.sum())
         self._grid = np.geomspace(min(LEAST_EXCESS / mean, 0.1 * LARGEST), LARGEST, STEPS)
         self._learned = dispersion is None
-        alpha = _likeliest(counts, self._grid) if dispersion is None else checks.positive(dispersion, "dispersion")
+        alpha = likeliest(counts, self._grid) if dispersion is None else checks.positive(dispersion, "dispersion")
         terms = NegativeBinomialTerms(*counts, alpha)
         options: dict[str, Any] = {"covariates": covariates, "sample_weight": weights}
         super().__init__(design, terms, slab_precision=slab_precision, **options)
+
+    @property
+    def can_augment(self) -> bool:  # type: ignore[override]
+        """Not with very many rows."""
+        return len(self._weights) <= TALL
+
+    def expand(self, sets: Sequence[IntArray], c: float) -> Auxiliary:
+        """As for others, but with the likeliest dispersion there, if it is averaged over: of many rows it is known."""
+        if not self._learned:
+            return super().expand(sets, c)
+        counts, eta = Counts(*self.terms[:3]), self._null + self._mean_predictor(sets, c)
+        alpha = likeliest(counts, self._grid, eta)
+        return super(NegativeBinomial, self.with_nuisance(alpha)).expand(sets, c)._replace(nuisance=alpha)
 
     @property
     def nuisance(self) -> float:  # type: ignore[override]
@@ -254,10 +266,16 @@ def _counts(y: Any, exposure: Any, weights: FloatArray) -> Counts:
     return Counts(counts, np.log(size), weights)
 
 
-def _likeliest(counts: Counts, grid: FloatArray) -> float:
-    """The dispersion of counts that no column explains."""
+def likeliest(counts: Counts, grid: FloatArray, eta: FloatArray | None = None) -> float:
+    """The dispersion of counts with these log rates (N,), or of counts that no column explains."""
     terms = [NegativeBinomialTerms(*counts, float(a)) for a in grid]
-    return float(grid[int(np.argmax([float(t.values(np.full(len(t.y), t.null))) for t in terms]))])
+    values = [float(t.values(np.full(len(t.y), t.null) if eta is None else eta)) for t in terms]
+    i = int(np.argmax(values))
+    if eta is None or not 0 < i < len(grid) - 1:
+        return float(grid[i])
+    left, middle, right = values[i - 1 : i + 2]  # of many rows it is known better than the grid has it
+    step = 0.5 * (left - right) / (left - 2 * middle + right)
+    return float(grid[i] * (grid[1] / grid[0]) ** step)
 
 
 def _log_variance(terms: PoissonTerms | NegativeBinomialTerms, dispersion: float) -> float:

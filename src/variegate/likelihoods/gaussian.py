@@ -164,6 +164,11 @@ class Gaussian:
         """Rows of the Gram matrix (|S|, M), and the form over all columns."""
         return [(self._gram.rows(S), self._form(slice(None)))]
 
+    def grams(self, auxiliary: Any = None) -> list[tuple[FloatArray, QuadraticForm]]:
+        """The Gram matrix of all columns, and the form."""
+        data = self._data
+        return [(data.design.gram(data.weights) - data.loadings.T @ data.loadings, self._form(slice(None)))]
+
     def _form(self, columns: Any) -> QuadraticForm:
         data, rate = self._data, self.noise_rate + 0.5 * self._data.total
         return QuadraticForm(
@@ -171,22 +176,25 @@ class Gaussian:
             data.information[columns], self._shape, rate, self.noise_rate,
         )  # fmt: skip
 
-    def probes(self, U: IntArray, sets: Sequence[IntArray]) -> list[Probe]:
-        """What tells the evidence of further columns given sets of columns in U."""
-        data = self._data
-        rows = data.weights * np.vstack([data.design.column_rows(U), data.Q.T, data.residual])
-        p = data.Q.shape[1]
+    def probes(self, S: IntArray) -> list[Probe]:
+        """What tells the evidence of further columns given S."""
+        data, k, c = self._data, len(S), self.slab_precision
+        L = data.loadings[:, S]
+        A = np.eye(k + len(L))  # the fixed columns are orthonormal, with a flat prior
+        A[:k, :k] = data.gram_block(S) + L.T @ L + c * np.eye(k)
+        A[k:, :k], A[:k, k:] = L, L.T
+        factor = factorise(A, np.concatenate([data.information[S], np.zeros(len(L))]))
         return [
             Probe(
-                rows=rows,
-                squares=rows[:0],
-                gram=data.gram_block(U),
-                information=data.information[U],
-                loadings=data.loadings[:, U],
-                fixed=Factor(np.asfortranarray(np.eye(p)), np.zeros(p)),
+                rows=data.weights * np.vstack([data.design.column_rows(S), data.Q.T, data.residual]),
+                shared=np.empty((0, len(data.weights))),
+                precision=None,
                 total=data.n,
+                factor=factor,
+                size=k,
+                slab_precision=c,
                 shape=self._shape,
-                rate=self.noise_rate + 0.5 * data.total,
+                left=self._rate(factor),
                 floor=self.noise_rate,
             )
         ]

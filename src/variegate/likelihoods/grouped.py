@@ -158,22 +158,21 @@ class Grouped:
     def gram_rows(self, S: IntArray, auxiliary: Any) -> list[tuple[FloatArray, QuadraticForm]]:
         """Rows for the columns of the units in S, columns unit by unit."""
         order = self._in_order(np.arange(self.n_features))
-        return [
-            (
-                rows[:, order],
-                form._replace(
-                    fixed=form.fixed[:, order], diagonal=form.diagonal[order], information=form.information[order]
-                ),
-            )
-            for rows, form in self.likelihood.gram_rows(self._in_order(S), auxiliary)
-        ]
+        found = self.likelihood.gram_rows(self._in_order(S), auxiliary)
+        return [(rows[:, order], _ordered(form, order)) for rows, form in found]
+
+    def grams(self, auxiliary: Any) -> list[tuple[FloatArray, QuadraticForm]]:
+        """Gram matrices of the columns, unit by unit."""
+        order = self._in_order(np.arange(self.n_features))
+        found = self.likelihood.grams(auxiliary)
+        return [(gram[np.ix_(order, order)], _ordered(form, order)) for gram, form in found]
 
     def _in_order(self, features: IntArray) -> IntArray:
         return np.concatenate([self._units[g] for g in features]) if len(features) else np.empty(0, dtype=np.int64)
 
-    def probes(self, U: IntArray, sets: Sequence[IntArray]) -> list[Probe]:
-        """Those of the columns' likelihood: U and the sets are columns, not units."""
-        found: list[Probe] = self.likelihood.probes(U, sets)
+    def probes(self, S: IntArray) -> list[Probe]:
+        """Those of the columns' likelihood, given the columns of the units in S."""
+        found: list[Probe] = self.likelihood.probes(self.columns(S))
         return found
 
     def coefficients(self, S: IntArray) -> Coefficients:
@@ -185,3 +184,8 @@ class Grouped:
         """Predictive law of new rows (n, M)."""
         law: Predictive = self.likelihood.predictive(self.columns(S), X_new, covariates)
         return law
+
+
+def _ordered(form: QuadraticForm, order: IntArray) -> QuadraticForm:
+    fixed, diagonal, information = form.fixed[:, order], form.diagonal[order], form.information[order]
+    return form._replace(fixed=fixed, diagonal=diagonal, information=information)

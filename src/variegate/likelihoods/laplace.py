@@ -8,14 +8,15 @@ from typing import Any, Generic, NamedTuple, Self, TypeVar
 import numpy as np
 
 from ..types import FloatArray, IntArray
-from .approximate import ApproximateLikelihood, Solution
-from .auxiliary import Auxiliary
+from .approximate import TALL, ApproximateLikelihood, Solution
+from .auxiliary import Auxiliary, Dense
 from .flips import factorise
 from .protocol import Predictive
 from .terms import Derivatives, Terms
 
 SETTLED = 1e-10  # nats that the next Newton step would gain
 MAX_STEPS = 100
+STRETCHES = 64  # vectors for what more than TALL rows share
 STEEPEST = 50.0  # change of a linear predictor in a step, beyond which exponentials overflow
 
 
@@ -132,9 +133,15 @@ class Laplace(ApproximateLikelihood, Generic[SomeTerms]):
         return Predictive(mean, scale, np.inf, mean, scale)
 
     def expand(self, sets: Sequence[IntArray], c: float) -> Auxiliary:
-        """The log-likelihood to second order at the mean of the sets' linear predictors."""
+        """The log-likelihood to second order at the mean of the sets' linear predictors.
+
+        What very many rows share is a little less than it is: whoever uses the form asks the evidence, too.
+        """
         xi = self._mean_predictor(sets, c)
-        return self.terms.derivatives(self._null + xi).expanded(xi)
+        found = self.terms.derivatives(self._null + xi)
+        if found.shared is not None and len(xi) > TALL:
+            found = found._replace(shared=Dense(found.shared.roughly(STRETCHES)))
+        return found.expanded(xi)
 
 
 def _climbed(at: Callable[[FloatArray], Point], here: Point, step: FloatArray) -> Point:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..types import FloatArray, IntArray
 from . import augmentation, checks, ep
-from .approximate import FIXED_VARIANCE, ApproximateLikelihood, Solution
+from .approximate import FIXED_VARIANCE, TALL, ApproximateLikelihood, Solution
 from .auxiliary import Auxiliary
 from .protocol import Predictive
 from .recent import RecentSites
@@ -94,7 +94,9 @@ class Logistic(ApproximateLikelihood):
 
     @property
     def can_augment(self) -> bool:
-        """Logit: yes. Probit: truncated normals are drawn for whole copies of a row."""
+        """Not with very many rows. Probit: truncated normals are drawn for whole copies of a row."""
+        if len(self._weights) > TALL:
+            return False
         return self.link == "logit" or bool((self._weights == np.rint(self._weights)).all())
 
     @property

@@ -1,40 +1,63 @@
-"""The evidence of columns that a likelihood does not hold, from products with a few vectors."""
+"""The evidence of columns that a likelihood does not hold, from their products with a few vectors."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import blas, lapack
 
-from ..types import FloatArray
+from ..types import FloatArray, IntArray
 from .flips import Factor
-from .protocol import QuadraticForm
 
 
-@dataclass(frozen=True, eq=False)
-class Probe:
-    """What a pass over further columns multiplies them with, and what follows from the products.
+class Probe(NamedTuple):
+    """What further columns x̃ are multiplied with, so that their evidence given a set S follows from the products.
 
-    With U some columns of the likelihood, standardised, and A the precision of the (pseudo-)observations: rows are A x̃
-    of U and of the fixed columns, and the information; `squares` holds the precisions where x̃ᵀAx̃ differs between
-    columns.
+    With A the precision of the (pseudo-)observations, z the columns of S and those that are always in:
+    x̃ᵀAz, x̃ᵀb and x̃ᵀAx̃ = Σ precision x̃² − Σ (shared x̃)² are all that a flip gain needs.
     """
 
-    rows: FloatArray  # (|U| + p + 1, N)
-    squares: FloatArray  # (0 or 1, N)
-    gram: FloatArray  # (|U|, |U|) of U, fixed columns projected out
-    information: FloatArray  # (|U|,) of U
-    loadings: FloatArray  # (p, |U|) of U on the fixed columns
-    fixed: Factor  # of the fixed columns' precision
-    total: float  # x̃ᵀAx̃ where it is the same for all columns
-    shape: float = 0.0
-    rate: float = 0.0
+    rows: FloatArray  # (k + p + 1, N) A z of the set's columns, then of the fixed ones, then the information b
+    shared: FloatArray  # (n, N) what rows share of A, roughly
+    precision: FloatArray | None  # (N,); None if x̃ᵀAx̃ is the same for all columns
+    total: float  # x̃ᵀAx̃ in that case
+    factor: Factor  # of the precision of the coefficients, the set's columns first
+    size: int  # k
+    slab_precision: float
+    shape: float = 0.0  # of the noise, if it is integrated out, as in `QuadraticForm`
+    left: float = 0.0  # its rate, less what S explains
     floor: float = 0.0
 
-    def form(self, cross: FloatArray, squares: FloatArray) -> tuple[FloatArray, QuadraticForm]:
-        """Gram rows of U against w further columns (|U|, w), and the form over these, from the products with them."""
-        n = len(self.information)
-        L = self.fixed.half_solve(np.ascontiguousarray(cross[n:-1]))
-        whole = squares[0] if len(squares) else np.full(cross.shape[1], self.total)
-        diagonal = np.maximum(whole - np.square(L).sum(axis=0), 0.0)
-        information = cross[-1] - self.fixed.u @ L
-        form = QuadraticForm(np.empty(0), L, diagonal, information, shape=self.shape, rate=self.rate, floor=self.floor)
-        return cross[:n] - self.loadings.T @ L, form
+    def of(self, cross: FloatArray, shared: FloatArray, squares: FloatArray | None) -> "Neighbours":
+        """The evidence of w columns given S, from their products (., w) with `rows`, `shared` and the precision."""
+        V = self.factor.half_solve(np.ascontiguousarray(cross[:-1], dtype=np.float64))
+        whole = np.full(cross.shape[1], self.total) if squares is None else squares - np.square(shared).sum(axis=0)
+        d = np.maximum(whole - np.einsum("ij,ij->j", V, V), 0.0) + self.slab_precision
+        e = cross[-1] - self.factor.u @ V
+        W = blas.dtrsm(1.0, self.factor.L, V, lower=1, trans_a=1) if len(V) else V
+        return Neighbours(d, e, W[: self.size])
+
+    def members(self, units: list[IntArray]) -> "Members":
+        """What taking a unit of the set's columns out changes, for each unit (positions among the columns of S)."""
+        inverse, mean = self.factor.inverse(), self.factor.mean()
+        whiten, log_det, row = np.zeros((self.size, self.size)), np.zeros(len(units)), 0
+        for g, unit in enumerate(units):
+            C = np.linalg.cholesky(inverse[np.ix_(unit, unit)])
+            whiten[row : row + len(unit), unit] = lapack.dtrtri(C, lower=1)[0]
+            log_det[g], row = 2.0 * np.log(np.diag(C)).sum(), row + len(unit)
+        return Members(whiten, whiten @ mean[: self.size], log_det)
+
+
+class Neighbours(NamedTuple):
+    """w columns given S: d (w,), e (w,) and W (k, w), as in `flips.exchanges`."""
+
+    d: FloatArray
+    e: FloatArray
+    W: FloatArray
+
+
+class Members(NamedTuple):
+    """With P = CCᵀ the covariance of a unit's coefficients: C⁻¹, unit after unit (k, k), C⁻¹μ (k,), and log|P|."""
+
+    whiten: FloatArray
+    means: FloatArray
+    log_det: FloatArray  # one for each unit

@@ -208,8 +208,12 @@ class QuadraticLikelihood(FlipLikelihood, Protocol):
         """For each outcome the columns of S against those of all features, and a form over all of them."""
         ...
 
-    def probes(self, U: IntArray, sets: Sequence[IntArray]) -> list[Any]:
-        """For each outcome a `Probe`: what tells the evidence of further columns given sets of columns in U."""
+    def grams(self, auxiliary: Any) -> list[tuple[FloatArray, QuadraticForm]]:
+        """For each outcome the Gram matrix of the columns of all features, and the form over them, in one pass."""
+        ...
+
+    def probes(self, S: IntArray) -> list[Any]:
+        """For each outcome a `Probe`: what tells the evidence of further columns given S."""
         ...
 
 

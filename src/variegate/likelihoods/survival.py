@@ -128,7 +128,18 @@ class Hazards(NamedTuple):
 
     def times(self, Zt: FloatArray) -> FloatArray:
         """Z Pᵀ P (k, N)."""
-        t, q = self.terms, self._shares(Zt) * self.terms.amount / self.D
+        return self._over_rows(self._shares(Zt) * self.terms.amount)
+
+    def roughly(self, n: int) -> FloatArray:
+        """Shares of rows in those at risk, averaged over n stretches of time with as many events (at most n, N)."""
+        u = self.terms.amount
+        stretch = np.minimum(((np.cumsum(u) - 0.5 * u) * n / u.sum()).astype(np.int64), n - 1)
+        of_term = stretch == np.unique(stretch)[:, None]
+        return self._over_rows(u * of_term / np.sqrt(of_term @ u)[:, None])
+
+    def _over_rows(self, q: FloatArray) -> FloatArray:
+        """Weighted sums (k, N), with weights q (k, T), of the terms' shares of rows in those at risk."""
+        t, q = self.terms, q / self.D
         own = t.risk.at_event(self.per_time(q * t.fraction))
         return np.asarray(self.e * (t.risk.over_time(self.per_time(q)) - own))
 

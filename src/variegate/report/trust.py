@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..diagnostics import HARDLY_ANY, OVERLOOKED, RELIABLE, Bound, Diagnostics
+from ..inference.certificate import JOINS
 from ..selection import Selection
 from ..types import IntArray
 
@@ -33,6 +34,7 @@ def verdicts(selection: Selection, found: Diagnostics) -> list[Verdict]:
     fit = [_known(found)] if found.bound is None else [_settled(found), _fits(found.bound), _overlooked(found.bound)]
     return [
         *fit,
+        *_left_out(selection),
         _decided(selection),
         *_balanced(selection.class_counts),
     ]
@@ -109,6 +111,16 @@ def _overlooked(bound: Bound) -> Verdict:
         "low probability may be a full substitute for a chosen one. Look at the alternatives before discarding one."
     )
     return Verdict(question, answer, "poor")
+
+
+def _left_out(selection: Selection) -> list[Verdict]:
+    certificate = selection.certificate
+    if certificate is None:
+        return []
+    question, sentence = "Can a column that was left out matter?", certificate.sentence()
+    if certificate.largest <= JOINS:
+        return [Verdict(question, f"No: {sentence}.", "good")]
+    return [Verdict(question, f"Perhaps: {sentence}. Begin with more columns (--screen, screen).", "poor")]
 
 
 def _decided(selection: Selection) -> Verdict:

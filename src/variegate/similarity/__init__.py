@@ -7,9 +7,10 @@ from .features import SimilarityFeatures, SimilarityWarning
 from .groups import from_groups
 from .kernel import from_kernel
 from .network import from_network, network_kernel
-from .positions import from_positions
+from .positions import Positions, from_positions
 
 __all__ = [
+    "Positions",
     "SimilarityFeatures",
     "SimilarityWarning",
     "from_annotations",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,45 @@ def from_positions(
         return SimilarityFeatures(unit_rows(bumps.toarray()), item_names(positions))
     mixture = generator(rng).standard_normal((n_cells, rank or _USUAL_RANK))
     return SimilarityFeatures(unit_rows(bumps @ mixture), item_names(positions))
+
+
+@dataclass(frozen=True, eq=False)
+class Positions:
+    """Positions of M columns, for tables so wide that Φ is made only of those that are looked at.
+
+    Give it to an estimator as `similarity`. The bandwidth follows from all positions.
+
+    >>> there = Positions.of(np.arange(1_000_000) * 50.0)
+    >>> there.bandwidth
+    250.0
+    >>> phi = there.features(np.array([7, 8, 9000]))
+    >>> np.asarray(phi @ phi.T).round(2)
+    array([[1.  , 0.96, 0.  ],
+           [0.96, 1.  , 0.  ],
+           [0.  , 0.  , 1.  ]])
+    """
+
+    x: Array  # (M,)
+    codes: Array  # (M,) of the line that each is on
+    bandwidth: float
+    rank: int | None = None
+    seed: int = 0
+
+    @classmethod
+    def of(
+        cls, positions: npt.ArrayLike | Any, blocks: Sequence[object] | Any = None, bandwidth: float | str = "near",
+        *, rank: int | None = None, seed: int = 0,
+    ) -> Positions:  # fmt: skip
+        """The same arguments as those of `from_positions`."""
+        x, codes = _checked(positions, blocks)
+        check_rank(rank)
+        return cls(x, codes, bandwidth_of(x, codes, bandwidth), rank, seed)
+
+    def features(self, columns: npt.NDArray[np.int64]) -> SimilarityFeatures:
+        """Φ of some columns (k,)."""
+        return from_positions(
+            self.x[columns], self.codes[columns], self.bandwidth, rank=self.rank, rng=np.random.default_rng(self.seed)
+        )
 
 
 def bandwidth_of(x: Array, codes: Array, rule: float | str) -> float:

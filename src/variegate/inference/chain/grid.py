@@ -13,6 +13,7 @@ from scipy.special import expit, log_expit, logit
 
 from ...dpp import SizeLaw
 from ...likelihoods import QuadraticLikelihood
+from ...types import FloatArray
 from ..target import Target
 from .problem import Grid
 
@@ -71,6 +72,8 @@ def hyperparameter_grid(target: Target, noise_variance: float, *, average_size: 
         x = log_c - (log_size + np.log(columns))[:, None] + np.log(noise_variance)
         density = log_expit(x) + log_expit(-x)
         log_prior += density - np.logaddexp.reduce(density, axis=1)[:, None]
+    if target.others and target.size is None:
+        log_prior += _log_others(target, log_kappa, log_c)
     return Grid(log_kappa, log_normalizer, log_c, log_prior)
 
 
@@ -79,6 +82,15 @@ def _log_normalizer(target: Target, prior: PriorSizes, t: float) -> float:
     if target.diversity == 1 and target.volume.nugget > 0 and target.size is None and not target.others:
         return target.with_prior(target.prior.shifted(t)).prior_log_normalizer
     return prior.log_normalizer(t)
+
+
+def _log_others(target: Target, log_kappa: FloatArray, log_c: FloatArray) -> FloatArray:
+    """What features that are left out add to the evidence of hyperparameters (I, J), as members of sets.
+
+    Each on its own is improbable, but a million of them say how many features there are.
+    """
+    one = log_kappa[:, None] + target.prior_shift + target.others_ratio.log_at(log_c)
+    return np.asarray(target.others * np.logaddexp(0.0, one))
 
 
 def _log_kappa(prior: PriorSizes) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ...likelihoods import AugmentedLikelihood, ExpandedLikelihood, QuadraticLikelihood
 from ...likelihoods.augmentation import pick, window
 from ...likelihoods.auxiliary import Auxiliary
-from ...likelihoods.protocol import Predictor
+from ...likelihoods.protocol import Predictor, QuadraticForm
 from ...types import FloatArray, IntArray
 from ..local_search import NOTHING
 from ..target import Target
@@ -19,6 +19,7 @@ from .kernel import simulate
 from .problem import Grid, Problem, State
 from .system import DIAGONAL, INFORMATION
 
+COLUMN_BYTES = 1 << 26  # of columns in double precision that each chain may hold
 REMEMBERED = 1 << 13  # evidences of sets, which recur where features are few
 
 
@@ -64,6 +65,14 @@ class Stretch(NamedTuple):
     steps: int
 
 
+class Complete(NamedTuple):
+    """All that the chains need of the columns of all features."""
+
+    gram: FloatArray
+    known: npt.NDArray[np.bool_]
+    forms: list[QuadraticForm]  # without what Gram rows are computed from
+
+
 @dataclass(frozen=True, eq=False)
 class Model:
     """p(S, hyperparameters, auxiliary variables | y), under conditions."""
@@ -72,8 +81,8 @@ class Model:
     grid: Grid
     included: IntArray = field(default_factory=lambda: NOTHING)
     excluded: IntArray = field(default_factory=lambda: NOTHING)
-    shared: tuple[FloatArray, npt.NDArray[np.bool_]] | None = None
-    evidences: dict[tuple[bytes, int], float] = field(default_factory=dict)  # by set and slab precision
+    shared: Complete | None = None
+    evidences: dict[tuple[bytes, int, float | None], float] = field(default_factory=dict)  # by set, slab, nuisance
 
     @property
     def likelihood(self) -> QuadraticLikelihood:
@@ -140,18 +149,31 @@ class Model:
         """A copy for one chain: evidences, which start from those of earlier sets, must not depend on other chains."""
         return self if self.augments else replace(self, target=self.target.roughly(True).roughly(False), evidences={})
 
+    @cached_property
+    def is_tall(self) -> bool:
+        """Whether the columns of all features take so much memory that only their Gram matrices are held."""
+        one = self.likelihood.columns_of(np.arange(1)).nbytes
+        return bool(one * self.likelihood.widths.sum() > COLUMN_BYTES)
+
     def complete(self, auxiliary: Any = None) -> Self:
         """The same with all Gram matrices, shared by the chains; all features are always in scope."""
         features = np.arange(self.target.n_features)
-        Z = self.likelihood.columns_of(features)
-        forms = self.likelihood.quadratic_forms(features, Z, auxiliary)
-        gram = np.empty((self.likelihood.n_outcomes + self.target.prior_has_volume, len(Z), len(Z)))
-        for k, form in enumerate(forms):
-            gram[k] = form.rows(Z, np.arange(len(Z)))
+        found = self.likelihood.grams(auxiliary) if self.is_tall else self._grams(auxiliary)
+        C = len(found[0][0])
+        gram = np.zeros((len(found) + self.target.prior_has_volume, C, C))
+        for k, (of_outcome, _) in enumerate(found):
+            gram[k] = of_outcome
         if self.target.prior_has_volume:
             units = self.target.volume.units(features)
             gram[-1, : len(units), : len(units)] = units @ units.T
-        return replace(self, shared=(gram, np.ones(gram.shape[:2], dtype=bool)))
+        forms = [_without_rows(form) for _, form in found]
+        return replace(self, shared=Complete(gram, np.ones(gram.shape[:2], dtype=bool), forms))
+
+    def _grams(self, auxiliary: Any) -> list[tuple[FloatArray, QuadraticForm]]:
+        features = np.arange(self.target.n_features)
+        Z = self.likelihood.columns_of(features)
+        forms = self.likelihood.quadratic_forms(features, Z, auxiliary)
+        return [(form.rows(Z, np.arange(len(Z))), form) for form in forms]
 
     def independent(self, candidates: IntArray, wanted: int) -> IntArray:
         """The first `wanted` candidates that can be in a set together under the prior, sorted."""
@@ -181,12 +203,12 @@ class Model:
         widths = self.likelihood.widths[features]
         n, C, has_volume = len(features), int(widths.sum()), self.target.prior_has_volume
         K = self.likelihood.n_outcomes + has_volume
-        gram, known = self.shared or (np.empty((K, C, C)), np.zeros((K, C), dtype=bool))
+        gram, known, _ = self.shared or (np.empty((K, C, C)), np.zeros((K, C), dtype=bool), None)
         local = Local(
             features=features,
             movable=movable[features],
             first=np.concatenate([[0], np.cumsum(widths)]),
-            columns=self.likelihood.columns_of(features),
+            columns=self.likelihood.columns_of(features) if self.shared is None else np.empty((C, 0)),
             units=self.target.volume.units(features) if has_volume else np.empty((n, 0)),
             tilt=self.tilt[features] - (0.0 if scope is None else np.log(scope[features])),
             gram=gram,
@@ -257,12 +279,15 @@ class Model:
 
     def _excess(self, position: Position, local: "Local", problem: Problem) -> float:
         """Log evidence minus that of the form."""
-        S, j = position.S, position.at[1]
-        c, key = self._slab(j), (S.tobytes(), j)
+        S, j, nuisance = position.S, position.at[1], position.draw.nuisance
+        given = nuisance if np.isfinite(nuisance) else None
+        c, key = self._slab(j), (S.tobytes(), j, given)
         if key not in self.evidences:
             if len(self.evidences) >= REMEMBERED:
                 self.evidences.clear()
-            self.evidences[key] = self.likelihood.with_slab_precision(c).log_evidence(S)
+            likelihood = self.likelihood.with_slab_precision(c)
+            likelihood = likelihood if given is None else likelihood.with_nuisance(given)
+            self.evidences[key] = likelihood.log_evidence(S)
         return float(self.evidences[key] - log_evidence(problem, local.state(S), c))
 
     def _plan(self, pace: Pace) -> tuple[float, float, int, bool]:
@@ -271,8 +296,13 @@ class Model:
     def problem(self, local: "Local", position: Position) -> Problem:
         """Write the forms, given the auxiliary variables, into the workspace."""
         if local.forms.get("given", local) is not position.auxiliary:
-            forms = self.likelihood.quadratic_forms(local.features, local.columns, position.auxiliary)
-            local.forms.update(given=position.auxiliary, forms=forms)
+            given = position.auxiliary
+            forms = (
+                self.likelihood.quadratic_forms(local.features, local.columns, given)
+                if self.shared is None
+                else self.shared.forms
+            )
+            local.forms.update(given=given, forms=forms)
             for k, form in enumerate(forms):
                 local.vectors[k, DIAGONAL], local.vectors[k, INFORMATION] = form.diagonal, form.information
             if self.shared is None:
@@ -339,6 +369,11 @@ def _accepted(old: Position, new: Position, excess: float, gain: float, rng: np.
     """The new position with probability e^gain [π(new)/π*(new)] / [π(old)/π*(old)], else the old one."""
     rise = gain + excess - cast(float, old.excess)
     return new._replace(excess=excess) if np.log(rng.random()) < rise else old
+
+
+def _without_rows(form: QuadraticForm) -> QuadraticForm:
+    """The form without what its Gram rows are computed from."""
+    return form._replace(precision=np.empty(0), fixed=np.empty((0, len(form.diagonal))))
 
 
 def _stacked(fixed: list[FloatArray]) -> FloatArray:

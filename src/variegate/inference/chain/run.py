@@ -27,6 +27,7 @@ ROUNDS = 2  # updates of hyperparameters per stretch, if there are no auxiliary 
 ATTENTION = 0.5
 LAP = 1000  # approximate number of steps per chain in a lap
 BURN_IN = 8  # laps of half the length; from the empty set, sizes of sets converge within one (N = 500, M = 2000)
+EXPANDED = (0, 1, 3, 7)  # laps of burn-in after which a form of very many rows is expanded anew
 FEWEST = 8  # laps after burn-in, so that four chains have 32 batches,
 FEWEST_AUGMENTED = 16  # and more if auxiliary variables give chains a longer memory
 PATIENCE = 1.15  # factor by which the number of laps grows between two checks of the errors
@@ -128,6 +129,10 @@ def run_chains(
     n = max(n, 4 * max(len(S) for S in starts))
     if n >= M and positions[0].auxiliary is None:
         model = model.complete()
+    elif n >= M and not model.augments and model.is_tall:
+        auxiliary = model.expanded(list(starts), positions[0].at[1])
+        positions = [position._replace(auxiliary=auxiliary) for position in positions]
+        model = model.complete(auxiliary)
     pace = Pace(ATTENTION / min(n, M), 1.0, ROUNDS if positions[0].auxiliary is None else 1)
     stretches = max(1, LAP // (FLIPS * pace.rounds))
     same = SAME_SCOPE if changing else stretches
@@ -171,12 +176,12 @@ def _burn_in(runners: list[Runner], n: int, pace: Pace, stretches: int) -> tuple
         _lap(runners, scope, pace, stretches)
         flips = max(float(np.mean([r.steps for r in runners])) / (stretches * pace.rounds), 1.0)
         pace = pace._replace(time=pace.time * float(np.clip(FLIPS / flips, 0.25, 4.0)))
-        if not runners[0].model.augments:
+        if not runners[0].model.augments and (runners[0].model.shared is None or lap in EXPANDED):
             _expand(runners)
         if scope is not None:
             scores += [r.score for r in runners]
             scope = scope_probabilities(np.mean(scores, axis=0), n)
-    if scope is None and not runners[0].model.augments:
+    if scope is None and not runners[0].model.augments and runners[0].model.shared is None:
         _share(runners)
     return scope, pace
 
@@ -188,6 +193,8 @@ def _expand(runners: list[Runner]) -> None:
     auxiliary = runners[0].model.expanded(sets, at)
     for r in runners:
         r.position, r.local = r.position._replace(auxiliary=auxiliary, excess=None), None
+    if runners[0].model.shared is not None:
+        _share(runners)
 
 
 def _share(runners: list[Runner]) -> None:

@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from ...likelihoods.flips import Flips, additions, exchanges, factorise, removals
+from ...likelihoods.flips import Factor, Flips, additions, exchanges, factorise, removals
+from ...likelihoods.protocol import QuadraticForm
 from ...types import FloatArray, IntArray
-from ..certificate import evidence_gains
 from .model import Model, Position
 
 TURNS = 0.5  # fraction of the scope for features that take turns
@@ -99,6 +99,15 @@ def survey(model: Model, position: Position) -> Survey:
         log_odds[known] += model.target.diversity * gains
     probability = np.where(widths == 1, expit(log_odds), np.nan)
     return Survey(probability, np.maximum.reduceat(score, first))
+
+
+def evidence_gains(form: QuadraticForm, factor: Factor, flips: Flips) -> FloatArray:
+    """Changes of the log evidence, without the term ½ log c of the slab."""
+    if form.shape == 0.0:
+        return np.asarray(0.5 * (flips.explained - flips.log_det))
+    left = max(form.rate - 0.5 * factor.explained, form.floor)
+    after = np.maximum(1.0 - 0.5 * flips.explained / left, form.floor / left)
+    return np.asarray(-0.5 * flips.log_det - form.shape * np.log(after))
 
 
 def _after_exchange(model: Model, S: IntArray, log_ratio: FloatArray) -> FloatArray:

@@ -7,6 +7,7 @@ import numpy as np
 
 from ...likelihoods import FlipLikelihood
 from ...types import IntArray
+from ..chain.grid import PriorSizes
 from ..target import Target
 from . import tuning
 
@@ -19,10 +20,11 @@ def learn_size(target: Target, expected_size: float, least_change: float = tunin
     prior = target.prior
     largest = 0.9 * (prior.n_items if prior.phi is None else min(prior.phi.shape))
     size = min(max(expected_size, tuning.SMALLEST_SIZE), max(0.5 * target.n_features, tuning.SMALLEST_SIZE), largest)
-    if abs(np.log(size / prior.expected_size)) < least_change:
+    sizes = PriorSizes.of(target)  # features that are left out count, too
+    if abs(np.log(size / sizes.expected(0.0))) < least_change:
         return target
     try:
-        return target.with_prior(prior.rescaled(size))
+        return target.with_prior(prior.shifted(sizes.shift(size)) if target.others else prior.rescaled(size))
     except ValueError:  # the rank of phi is below its smaller dimension, and too low for this size
         return target
 

@@ -1,0 +1,209 @@
+"""Dask arrays: each chunk is looked at where it is, and only what was found travels."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial, reduce
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from threadpoolctl import threadpool_limits
+
+from ..data.errors import optional
+from ..types import IntArray
+from .protocol import Block, Work, here
+
+WAIT = 2.0  # seconds after which it is seen who of the workers is still there
+PATIENCE = 120.0  # seconds that a cluster may be without any worker
+
+
+@dataclass(frozen=True, eq=False)
+class DaskTable:
+    """A Dask array (N, M), on the cluster that this process is connected to, or in this process."""
+
+    X: Any
+    names: npt.NDArray[Any] | None = None
+    samples: npt.NDArray[Any] | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(N, M)."""
+        return int(self.X.shape[0]), int(self.X.shape[1])
+
+    def columns(self, S: IntArray) -> npt.NDArray[Any]:
+        """Some columns (N, |S|): of each chunk only those are sent."""
+        order = np.argsort(S, kind="stable")
+        found = [part for _, part in self.over_columns(SomeColumns(S[order]))]
+        out = np.empty((self.shape[0], len(S)), dtype=self.X.dtype)
+        out[:, order] = np.hstack(found)
+        return out
+
+    def over_columns(self, work: Work) -> Iterator[tuple[slice, Any]]:
+        """One pass over the chunks."""
+        groups, client = _blocks(self.X.chunks), _client()
+        if client is not None:
+            return on_cluster(client, self.X, groups, work)
+        return here(groups, lambda block: self.X[block].compute(scheduler="synchronous"), work)
+
+
+@dataclass(frozen=True)
+class SomeColumns:
+    """The work of gathering some columns, sorted."""
+
+    S: IntArray
+
+    def of_block(self, values: npt.NDArray[Any], block: Block) -> npt.NDArray[Any]:
+        """Those of a block."""
+        start, stop = block.columns.start, block.columns.stop
+        return np.ascontiguousarray(values[:, self.S[(start <= self.S) & (stop > self.S)] - start])
+
+    def together(self, upper: npt.NDArray[Any], lower: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """One below the other."""
+        return np.vstack([upper, lower])
+
+    def of_columns(self, found: npt.NDArray[Any], columns: slice) -> npt.NDArray[Any]:
+        """All rows."""
+        return found
+
+
+def _client() -> Any:
+    """The client that is connected to a cluster, if there is one."""
+    distributed = sys.modules.get("distributed")
+    try:
+        return None if distributed is None else distributed.default_client()
+    except ValueError:
+        return None
+
+
+def _blocks(chunks: tuple[tuple[int, ...], tuple[int, ...]]) -> list[list[Block]]:
+    rows, columns = (_slices(sizes) for sizes in chunks)
+    return [[Block(high, wide) for high in rows] for wide in columns]
+
+
+def _slices(sizes: tuple[int, ...]) -> list[slice]:
+    ends = np.cumsum(sizes).tolist()
+    return [slice(end - size, end) for end, size in zip(ends, sizes, strict=True)]
+
+
+def on_cluster(client: Any, X: Any, groups: Sequence[Sequence[Block]], work: Work) -> Iterator[tuple[slice, Any]]:
+    """A pass on the workers of a cluster. If one is lost, what was to be done there is handed out again."""
+    alive = wait_for_workers(client)
+    sent = client.scatter(work, broadcast=True, hash=False)
+    chunks, submit = _chunks(client, sent, X)
+    results = submit(list(zip(chunks, groups, strict=True)))
+    for j, group in enumerate(groups):
+        while True:
+            try:
+                yield group[0].columns, results[j].result(timeout=WAIT)
+                break
+            except TimeoutError:
+                before, alive = alive, wait_for_workers(client)
+                if before - alive:  # a chunk is looked at where it is, and no one is there any more
+                    late = [i for i in range(j, len(groups)) if results[i].status != "finished"]
+                    again = submit([(chunks[i], groups[i]) for i in late])
+                    results = [dict(zip(late, again, strict=True)).get(i, old) for i, old in enumerate(results)]
+
+
+Submit = Callable[[list[tuple[list[Any], Sequence[Block]]]], list[Any]]
+
+
+def _chunks(client: Any, sent: Any, X: Any) -> tuple[list[list[Any]], Submit]:
+    """The chunks, those of the same columns together, and how they are looked at: futures for each such group."""
+    rows, columns = X.numblocks
+    held = {future.key: future for future in sys.modules["distributed"].futures_of(X)}
+    keys = [[(X.name, i, j) for i in range(rows)] for j in range(columns)]
+    if all(key in held for group in keys for key in group):
+        return [[held[key] for key in group] for group in keys], partial(_where_they_are, client, sent)
+    recipes = sys.modules["dask"].optimize(*(X.blocks[i, j] for j in range(columns) for i in range(rows)))
+    cut = [[Recipe(chunk) for chunk in recipes[j * rows : (j + 1) * rows]] for j in range(columns)]
+    return cut, partial(_anywhere, client, sent)
+
+
+def _where_they_are(client: Any, sent: Any, groups: list[tuple[list[Any], Sequence[Block]]]) -> list[Any]:
+    """Chunks in memory are looked at by a worker that holds them; Dask would move them to one that has time."""
+    every = [chunk for chunks, _ in groups for chunk in chunks]
+    sys.modules["distributed"].wait(every)
+    places = client.who_has(every)
+    return [
+        _submitted(client, sent, chunks, blocks, [list(places[chunk.key]) or None for chunk in chunks])
+        for chunks, blocks in groups
+    ]
+
+
+def _anywhere(client: Any, sent: Any, groups: list[tuple[list[Any], Sequence[Block]]]) -> list[Any]:
+    return [_submitted(client, sent, chunks, blocks, [None] * len(chunks)) for chunks, blocks in groups]
+
+
+def _submitted(client: Any, sent: Any, chunks: list[Any], blocks: Sequence[Block], places: list[Any]) -> Any:
+    """The future of the result for the columns of some blocks."""
+    parts = [
+        client.submit(_of_block, sent, chunk, block, workers=place, pure=False)
+        for chunk, block, place in zip(chunks, blocks, places, strict=True)
+    ]
+    return client.submit(_of_columns, sent, parts, blocks[0].columns, pure=False)
+
+
+class Recipe:
+    """How to make a chunk that is not in memory: it is made, looked at and dropped in one task, so it never moves."""
+
+    def __init__(self, chunk: Any) -> None:
+        self.chunk = chunk
+
+    def made(self) -> npt.NDArray[Any]:
+        """The numbers."""
+        return np.asarray(self.chunk.compute(scheduler="synchronous"))
+
+
+def wait_for_workers(client: Any) -> set[str]:
+    """The addresses of the workers; there must be one after a while."""
+    for _ in range(int(PATIENCE / WAIT) + 1):
+        found = set(client.nthreads())
+        if found:
+            return found
+        time.sleep(WAIT)
+    raise TimeoutError(
+        f"The Dask cluster has had no worker for {PATIENCE:g} seconds: start some with `dask worker ADDRESS`."
+    )
+
+
+def _of_block(work: Work, chunk: Any, block: Block) -> Any:
+    values = chunk.made() if isinstance(chunk, Recipe) else chunk
+    # one thread, as sums of another order differ in their last digits: where a chunk is must not change a result
+    with threadpool_limits(1, user_api="blas"):
+        return work.of_block(values, block)
+
+
+def _of_columns(work: Work, parts: list[Any], columns: slice) -> Any:
+    with threadpool_limits(1, user_api="blas"):
+        return work.of_columns(reduce(work.together, parts), columns)
+
+
+# --- files that all workers can read ---------------------------------------------------------------------------------
+
+
+def file_on_cluster(path: str | Path, opened: Callable[[str], Any]) -> DaskTable:
+    """A table in a file as a Dask array whose chunks workers read themselves; `opened` opens it there."""
+    dask_array = optional("dask.array", "cluster")
+    path = str(Path(path).resolve())
+    table = opened(path)
+    groups = table.groups
+    chunks = (
+        tuple(block.rows.stop - block.rows.start for block in groups[0]),
+        tuple(group[0].columns.stop - group[0].columns.start for group in groups),
+    )
+    nothing = np.empty((0, 0), dtype=table.dtype)
+    X = dask_array.map_blocks(_read_block, path=path, opened=opened, chunks=chunks, dtype=table.dtype, meta=nothing)
+    return DaskTable(X, table.names, table.samples)
+
+
+@lru_cache(maxsize=4)
+def _opened(path: str, opened: Callable[[str], Any]) -> Any:
+    return opened(path)
+
+
+def _read_block(path: str, opened: Callable[[str], Any], block_info: Any = None) -> npt.NDArray[Any]:
+    rows, columns = (slice(*ends) for ends in block_info[None]["array-location"])
+    return np.asarray(_opened(path, opened).read(Block(rows, columns)))

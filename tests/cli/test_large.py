@@ -1,0 +1,204 @@
+"""Tables larger than memory on the command line, and what is wrong with them in one line each."""
+
+import json
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import variegate as vg
+from large_tables import genotypes, write_bed
+
+pytest.importorskip("zarr")
+pytestmark = pytest.mark.filterwarnings("ignore::zarr.errors.UnstableSpecificationWarning")  # of names as text
+N, M = 60, 40
+X = genotypes(N, M)
+Y = X[:, 3] - X[:, 20] + 0.5 * X[:, 35] + 0.5 * np.random.default_rng(1).normal(size=N)
+QUICK = ("--max-iter", "4", "--screen", "8", "--expected-size", "0.1", "--out", "found", "--overwrite")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """scan.bed, scan.npy and scan.zarr, and trait.tsv with one sample less and one more."""
+    import zarr
+
+    monkeypatch.chdir(tmp_path)
+    write_bed(tmp_path / "scan.bed", X, positions=1000 * np.arange(1, M + 1))
+    np.save("scan.npy", X.astype(np.int8))
+    (tmp_path / "scan.columns.txt").write_text("".join(f"v{j}\n" for j in range(M)))
+    (tmp_path / "scan.rows.txt").write_text("".join(f"s{i}\n" for i in range(N)))
+    group = zarr.create_group("scan.zarr")
+    group.create_array("X", data=X, chunks=(25, 11))
+    group.create_array("columns", data=np.array([f"v{j}" for j in range(M)]))
+    group.create_array("rows", data=np.array([f"s{i}" for i in range(N)]))
+    ids = [*(f"s{i}" for i in range(N - 1)), "stranger"]
+    pd.DataFrame({"id": ids[::-1], "height": [*Y[:-1], 0.0][::-1]}).to_csv("trait.tsv", sep="\t", index=False)
+    return tmp_path
+
+
+def probabilities():
+    return pd.read_csv("found/selection.csv").set_index("feature")["inclusion_probability"].sort_index()
+
+
+@pytest.fixture
+def expected():
+    model = vg.DiverseRegressor(max_iter=4, screen=8, expected_size=0.1, random_state=0).fit(X[:-1], Y[:-1])
+    return model.selection_
+
+
+@pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
+@pytest.mark.parametrize("kind", ["bed", "npy", "zarr"])
+def test_select(run, folder, kind, expected):
+    ran = run("select", f"scan.{kind}", "--outcome", "trait.tsv:height", *QUICK, "--json")
+    assert ran.code == 0, ran.err
+    assert "1 samples have no outcome in trait.tsv and are left out" in ran.err
+    answer, record = json.loads(ran.out), json.loads((folder / "found/run.json").read_text())
+    certificate = answer["certificate"]
+    assert certificate == record["certificate"]
+    assert certificate["left_out"] == expected.certificate.left_out > 5
+    assert certificate["largest"] == pytest.approx(expected.certificate.largest, rel=1e-3)
+    assert f"{certificate['left_out']} columns are left out; none can have a probability" in ran.err
+    page = (folder / "found/report.html").read_text()
+    assert "Can a column that was left out matter?" in page
+    assert certificate["sentence"] in page
+    found = probabilities()
+    for name, p in zip(expected.posterior.names, expected.posterior.inclusion_prob(), strict=True):
+        j = name if isinstance(name, int) else int(str(name).lstrip("x"))
+        assert found[f"v{j}"] == pytest.approx(p, abs=1e-6)
+    loaded = vg.load("found/model.vg")
+    assert loaded.selection_.certificate.sentence() == certificate["sentence"]
+    assert loaded.selection_.posterior.target.others == certificate["left_out"]
+
+
+@pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
+def test_positions_are_the_similarity_by_one_option(run, folder):
+    ran = run("select", "scan.bed", "--outcome", "trait.tsv:height", "--coordinates", "scan.bim", *QUICK)
+    assert ran.code == 0, ran.err
+    assert "similarity from the coordinates in scan.bim" in ran.err
+    found = vg.load("found/model.vg").selection_
+    phi, columns = found.posterior.target.phi, found.candidates.columns
+    apart = np.subtract.outer(columns, columns) / 5.0  # the fifth neighbour is at one bandwidth
+    np.testing.assert_allclose(phi @ phi.T, np.exp(-(apart**2)), atol=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
+def test_positions_from_another_file(run, folder):
+    order = np.random.default_rng(0).permutation(M)
+    pd.DataFrame({"v": [f"v{j}" for j in order], "chr": 1, "pos": 1000 * order + 1000}).to_csv("map.csv", index=False)
+    tables = []
+    for file in ("scan.bim", "map.csv"):
+        assert run("select", "scan.bed", "--outcome", "trait.tsv:height", "--coordinates", file, *QUICK).code == 0
+        tables.append((folder / "found/selection.csv").read_text())
+    assert tables[0] == tables[1]
+    pd.DataFrame({"v": ["v1"], "pos": [3]}).to_csv("map.csv", index=False)
+    ran = run("select", "scan.bed", "--outcome", "trait.tsv:height", "--coordinates", "map.csv", "--quiet", *QUICK)
+    assert "expected the place of every feature, but 39 of 40 are not in it" in ran.err
+
+
+def cut(folder):
+    path = folder / "scan.bed"
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def fewer_people(folder):
+    path = folder / "scan.fam"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-8]))
+
+
+def other_ids(folder):
+    text = (folder / "trait.tsv").read_text()
+    (folder / "trait.tsv").write_text(text.replace("\ns", "\np"))
+
+
+def hole(folder):
+    chunk = next(path for path in (folder / "scan.zarr/X/c").rglob("*") if path.is_file())
+    chunk.unlink()
+
+
+def no_fam(folder):
+    (folder / "scan.fam").unlink()
+
+
+def no_bed(folder):
+    (folder / "scan.bed").write_text("id,a\n1,2\n")
+
+
+def short_names(folder):
+    (folder / "scan.columns.txt").write_text("a\nb\n")
+
+
+def no_array(folder):
+    shutil.rmtree(folder / "scan.zarr")
+    (folder / "scan.zarr").mkdir()
+
+
+def twice(folder):
+    path = folder / "trait.tsv"
+    path.write_text(path.read_text() + "s3\t1.0\n")
+
+
+WRONG = {
+    "truncated bed": (cut, "scan.bed", "scan.bed: expected 603 bytes for the 60 individuals of scan.fam and the 40 "
+        "variants of scan.bim, got 602: it is cut short; copy all three again"),
+    "another fam": (fewer_people, "scan.bed", "scan.bed: expected 523 bytes for the 52 individuals of scan.fam and "
+        "the 40 variants of scan.bim, got 603: they do not belong together; copy all three again"),
+    "unknown ids": (other_ids, "scan.bed", "trait.tsv: no sample of scan.bed has an outcome there: 's0' against "
+        "'ptranger'; use the same ids in both, or say --outcome-id COLUMN"),
+    "zarr with a hole": (hole, "scan.zarr", "scan.zarr: 1 of 12 chunks are missing, and would read as 0.0; write or "
+        "copy it again"),
+    "no fam": (no_fam, "scan.bed", "scan.fam: expected a file, found none; a .bed file needs its .bim and .fam beside "
+        "it"),
+    "not a bed": (no_bed, "scan.bed", "scan.bed: expected genotypes by variant, got no PLINK binary file"),
+    "too few names": (short_names, "scan.npy", "scan.columns.txt: expected 40 names, one a line, got 2"),
+    "a sample twice": (twice, "scan.npy", "trait.tsv: the sample 's3' is there twice; leave one out"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_is_said_in_one_line(run, folder, name):
+    spoil, table, message = WRONG[name]
+    spoil(folder)
+    ran = run("select", table, "--outcome", "trait.tsv:height", "--quiet", *QUICK)
+    assert ran.code == 1
+    assert ran.err == f"variegate: error: {message}\n"
+    assert not (folder / "found").exists()
+
+
+def test_an_empty_folder_is_no_zarr(run, folder):
+    no_array(folder)
+    ran = run("select", "scan.zarr", "--outcome", "trait.tsv:height", "--quiet", *QUICK)
+    assert ran.code == 1
+    assert ran.err.startswith("variegate: error: scan.zarr: expected a zarr array or group, but it cannot be opened")
+    assert ran.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--frontier",), ("--compare", "lasso"), ("--exclude", "v1"), ("--classes", "a,b"), ("--missing", "impute")],
+)
+def test_options_for_tables_in_memory(run, folder, options):
+    ran = run("select", "scan.bed", "--outcome", "trait.tsv:height", "--quiet", *options, *QUICK)
+    assert ran.code == 1
+    expected = f"{options[0]} is for tables in memory, and scan.bed is read in blocks; leave it out"
+    assert ran.err == f"variegate: error: {expected}\n"
+
+
+def test_an_outcome_is_needed(run, folder):
+    ran = run("select", "scan.bed", "--outcome", "height", "--quiet", *QUICK)
+    assert ran.last_line == (
+        "variegate: error: scan.bed holds no outcome: give --outcome FILE:COLUMN, or --outcome-table FILE with the "
+        "column"
+    )
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_scheduler_that_is_not_there(run, folder, monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("variegate.cli.cluster.CONNECTING", "0.3s")
+    options = ("--cluster", "tcp://127.0.0.1:1", "--quiet")
+    ran = run("select", "scan.bed", "--outcome", "trait.tsv:height", *options, *QUICK)
+    assert ran.code == 1
+    assert ran.err.count("\n") == 1
+    assert ran.err.startswith("variegate: error: --cluster: there is no Dask scheduler at tcp://127.0.0.1:1 (")
+    assert ran.err.endswith("start one with `dask scheduler`, and workers with `dask worker ADDRESS`\n")
