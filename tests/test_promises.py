@@ -16,7 +16,7 @@ from variegate.cli.main import cli
 SPAN = re.compile(r"`([^`\n]+)`")
 BLOCK = re.compile(r"```.*?```", re.DOTALL)
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
-FOREIGN = {"filterwarnings", "Client", "kernel", "entries"}  # of other packages, or given by the user
+FOREIGN = {"filterwarnings", "Client", "load", "open", "kernel", "entries"}  # of other packages, or given by the user
 
 
 def signatures():

@@ -28,7 +28,7 @@ class Diverse:
 
     >>> from variegate.baselines import Problem, select
     >>> X = np.random.default_rng(0).normal(size=(50, 4))
-    >>> select(Diverse(diversity=4), Problem(X, X[:, 1] + X[:, 2]), size=2, rng=0)
+    >>> select(Diverse(diversity=4), Problem(X, X[:, 1] + X[:, 2], "regression"), size=2, rng=0)
     array([1, 2])
     """
 

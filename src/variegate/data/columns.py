@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ..messages import Argument, Message
+from ..messages import Argument, Message, Words
 from .errors import UnreadableInput
 from .text import line_of, open_quote, records, shortened
 
@@ -71,7 +71,7 @@ def check_filled(path: str | Path, frame: pd.DataFrame, text: str, delimiter: st
     column = 1 + int(frame.columns[(frame.iloc[row] == "").to_numpy().argmax()])
     line = line_of(path, text, delimiter, row, quoted)
     got = shortened(text.split("\n")[line - 1])
-    other = (", or give ", Argument("columns"), " or ", Argument("delimiter"))
+    other = (Words(", or give columns or delimiter"),)
     raise UnreadableInput(
         Message(
             f"{path}, line {line}: expected something in column {column}, got '{got}'; delete or complete the line",

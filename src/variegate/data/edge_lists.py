@@ -104,10 +104,7 @@ def _positions(path: str | Path, top: list[str], columns: Sequence[str] | Sequen
     right = [isinstance(end, str | int | np.integer) and not isinstance(end, bool) for end in wanted]
     if right != [True, True] or wanted[0] == wanted[1]:
         raise ValueError(
-            Message(
-                Argument("columns"),
-                f" must be the two columns that hold the ends (names, or positions from 0), got {columns!r}",
-            )
+            f"columns must be the two columns that hold the ends (names, or positions from 0), got {columns!r}"
         )
     positions = []
     for column in wanted:
