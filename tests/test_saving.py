@@ -73,10 +73,9 @@ def test_round_trip(name, solver, tmp_path):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("name", [name for name in MODELS if name != "function"])
-def test_pickle_and_joblib(name, solver, tmp_path):
+def test_joblib(name, solver, tmp_path):
     model = made(name, solver)
-    assert_same(model, pickle.loads(pickle.dumps(model)))
-    joblib.dump(model, tmp_path / "fit.joblib")
+    joblib.dump(model, tmp_path / "fit.joblib")  # which pickles all but the arrays
     assert_same(model, joblib.load(tmp_path / "fit.joblib"))
 
 

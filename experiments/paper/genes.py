@@ -194,7 +194,7 @@ def communities_part(
         if label is not None:
             members.setdefault(label, []).append(symbol)
     shares = hit_shares(found, labels)
-    shares = shares[[name for name in found.methods if name not in ("strict", "variegate")]]
+    shares = shares[[name for name in found.methods if name not in ("strict", "matched", "variegate")]]
     write_table(shares.assign(genes=[len(members[i]) for i in shares.index]).reset_index(), out, "communities")
     ours = {name: preferred(shares, name, settings.least_share) for name in shares}
     table = enrichment(members, list(symbols), _gene_sets(data))

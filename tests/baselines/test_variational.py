@@ -7,7 +7,7 @@ from scipy.special import expit
 import variegate as vg
 from inference_problems import Exact
 from variegate.baselines import METHODS, Problem, chooses_size, select
-from variegate.baselines.variational import Diverse
+from variegate.baselines.variational import Diverse, Matched
 from variegate.datasets import make_blocks
 
 VARIATIONAL = [name for name in METHODS if chooses_size(name)]
@@ -25,7 +25,7 @@ def test_four_of_them():
 
 
 @pytest.mark.parametrize("task", ["regression", "classification"])
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("method", VARIATIONAL)
 def test_exactly_k(method, seed, task):
     S = select(method, problem(seed, task), 3, np.random.default_rng(0))
@@ -44,6 +44,16 @@ def test_ours_is_the_estimators():
     model = vg.DiverseRegressor(n_features_to_select=2, random_state=np.random.default_rng(3)).fit(given.X, given.y)
     found = select("variegate", given, 2, np.random.default_rng(3))
     np.testing.assert_array_equal(found, np.flatnonzero(model.support_))
+
+
+@pytest.mark.parametrize("size", [2, None])
+def test_the_matched_dpp_is_the_posteriors_own(size):
+    given = problem(1)
+    model = vg.DiverseRegressor(prior="bernoulli", n_features_to_select=size, random_state=np.random.default_rng(3))
+    q = model.fit(given.X, given.y).posterior_.q
+    np.testing.assert_allclose(q.inclusion_prob(), model.inclusion_probabilities_, atol=2e-3)
+    found = select(Matched(), given, size, np.random.default_rng(3))
+    np.testing.assert_array_equal(found, np.sort(q.map(size)))
 
 
 def test_a_size_of_its_own():

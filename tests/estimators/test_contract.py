@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import (
 
 import variegate as vg
 
-QUICK = {"max_iter": 4, "random_state": 0}
+QUICK = {"max_iter": 1, "random_state": 0}
 Q = {"solver": "rao_blackwell", "n_starts": 1, **QUICK}
 WEIGHTS = [check_sample_weight_equivalence_on_dense_data, check_sample_weight_equivalence_on_sparse_data]
 

@@ -94,5 +94,23 @@ class Variational:
         return np.flatnonzero(found.candidates.mask(found.posterior.q.map(size)))
 
 
+@dataclass(frozen=True)
+class Matched:
+    """The best set of the DPP that has the inclusion probabilities of the exact posterior under a Bernoulli prior."""
+
+    max_iter: int | None = None
+    chooses_size: ClassVar[bool] = True
+
+    def __call__(self, problem: Problem, size: int | None, rng: np.random.Generator) -> IntArray:
+        """Positions of the chosen columns."""
+        parameters = {"prior": "bernoulli", "n_features_to_select": size, "max_iter": self.max_iter}
+        model = _estimator(problem, **parameters, posterior="dpp", random_state=rng)
+        with warnings.catch_warnings():
+            if self.max_iter is not None:
+                warnings.simplefilter("ignore", ConvergenceWarning)
+            found = model.search(problem.X, problem.y)
+        return np.flatnonzero(found.candidates.mask(found.posterior.q.map(size)))
+
+
 def _estimator(problem: Problem, **parameters: Any) -> Any:
     return ESTIMATORS[problem.task](similarity="columns" if problem.phi is None else problem.phi, **parameters)

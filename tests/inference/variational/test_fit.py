@@ -28,15 +28,13 @@ def test_divergence_is_within_reach_of_the_best(seed, M, task, r, allowed, pair)
 
 @pytest.mark.parametrize("pair", PAIRS, ids="/".join)
 @pytest.mark.parametrize("task", ["gaussian", "logistic"])
-def test_fixed_size(task, pair):
-    for seed in range(3):
-        target = make_target(*pair, task=task, r=0.9, seed=seed, M=9, size=3)
-        exact = Exact(target)
-        best = exact.smallest_divergence()
-        for stream in range(2 if task == "gaussian" else 1):
-            found = fit(target, np.random.default_rng(stream), GIVEN)
-            gap = exact.divergence(found.q.theta)[0] - best
-            assert gap < (0.01 if task == "gaussian" else 0.05), (seed, stream, gap)
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
+def test_fixed_size(task, pair, seed):
+    target = make_target(*pair, task=task, r=0.9, seed=seed, M=9, size=3)
+    exact = Exact(target)
+    found = fit(target, np.random.default_rng(seed), GIVEN)
+    gap = exact.divergence(found.q.theta)[0] - exact.smallest_divergence()
+    assert gap < (0.01 if task == "gaussian" else 0.05)
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids="/".join)

@@ -13,8 +13,7 @@ from variegate.priors import bernoulli_prior
 
 
 class TestStarts:
-    @pytest.mark.parametrize("size", [None, 3])
-    @pytest.mark.parametrize("prior", ["dpp", "bernoulli"])
+    @pytest.mark.parametrize(("prior", "size"), [("dpp", None), ("bernoulli", 3)])
     def test_sets_of_short_chains_follow_the_posterior(self, prior, size):
         target = make_target(prior, "dpp", r=0.9, seed=0, M=6, size=size)
         found = [S for seed in range(60) for S in quick_sets(target, 3, np.random.default_rng(seed))]
