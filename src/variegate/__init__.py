@@ -73,7 +73,7 @@ __all__ = [
     "tasks",
     "write_report",
 ]
-__version__ = "0.1.0.dev0"
+__version__ = "0.2.0"
 
 # opened on first use: numba, pandas and scikit-learn take a second, and `variegate --help` needs none of them
 _ROOMS = {"baselines", "data", "datasets", "metrics", "screening", "similarity", "tasks"}
