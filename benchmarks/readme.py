@@ -5,7 +5,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 MARKED = re.compile(r"(<!-- peers -->\n).*?(<!-- /peers -->)", re.DOTALL)
-COLUMNS = {"R²": ["R²", "log det", "exact", "CPU s"], "AUC": ["AUC", "log det", "exact", "CPU s"]}
+JUDGED = ["averaged", "Σ(p−truth)²", "log det", "CPU s"]
+COLUMNS = {"R²": ["R²", *JUDGED], "AUC": ["AUC", *JUDGED]}
 ABSENT = "–"
 
 

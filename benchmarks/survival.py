@@ -8,6 +8,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import numpy as np
 from sklearn.model_selection import KFold
@@ -47,7 +48,7 @@ def structured(y: np.ndarray) -> np.ndarray:
     return np.array(list(zip(y["event"], y["time"], strict=True)), dtype=[("event", "?"), ("time", "f8")])
 
 
-def coxnet_cv(X: np.ndarray, y: np.ndarray) -> CoxnetSurvivalAnalysis:
+def coxnet_cv(X: np.ndarray, y: np.ndarray) -> SimpleNamespace:
     """Coxnet (ℓ₁) with the penalty of the best concordance in five folds."""
     path = CoxnetSurvivalAnalysis(l1_ratio=1.0, alpha_min_ratio=0.05, n_alphas=50).fit(X, structured(y))
     scores = np.zeros(len(path.alphas_))
@@ -56,7 +57,8 @@ def coxnet_cv(X: np.ndarray, y: np.ndarray) -> CoxnetSurvivalAnalysis:
         for i, alpha in enumerate(path.alphas_):
             risk = model.predict(X[test], alpha=alpha)
             scores[i] += concordance(y["time"][test], y["event"][test], risk) if np.ptp(risk) > 0 else 0.5
-    return CoxnetSurvivalAnalysis(l1_ratio=1.0, alphas=[path.alphas_[int(scores.argmax())]]).fit(X, structured(y))
+    best = path.alphas_[int(scores.argmax())]  # from the path: a fit of its own, from zero, can fail numerically
+    return SimpleNamespace(predict=lambda new: path.predict(new, alpha=best))
 
 
 def coxnet_of_size(X: np.ndarray, y: np.ndarray, size: int) -> np.ndarray:

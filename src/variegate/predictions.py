@@ -15,6 +15,7 @@ from .types import FloatArray, IntArray
 INVERSE_LINKS = {"logit": special.expit, "probit": special.ndtr, "hazard": np.asarray}
 NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(7)  # of a Gaussian linear predictor, for counts
 NODE_WEIGHTS = NODE_WEIGHTS / NODE_WEIGHTS.sum()
+LARGEST = 700.0  # exponent of a number
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,10 @@ class PredictiveMixture:
     def std(self) -> FloatArray:
         """Standard deviation of y (n,): within sets and between them; of a 0/1 outcome, √(p(1−p))."""
         widen = 1.0 if np.isinf(self.dof) else self.dof / (self.dof - 2) if self.dof > 2 else np.inf
-        within = widen * np.square(self.scales)
-        return np.sqrt(self.weights @ (within + np.square(self.means - self.mean)))
+        with np.errstate(invalid="ignore", over="ignore"):  # counts whose mean is no number any more
+            within = widen * np.square(self.scales)
+            found = np.sqrt(self.weights @ (within + np.square(self.means - self.mean)))
+        return np.where(np.isnan(found), np.inf, found)
 
     def exposed(self, exposure: FloatArray) -> "PredictiveMixture":
         """The law of counts with other exposures (n,) than one."""
@@ -86,14 +89,18 @@ class PredictiveMixture:
         return np.asarray(0.5 * (low + high))
 
     def _count_quantile(self, u: float) -> FloatArray:
-        """The smallest count k (n,) with P(y ≤ k) ≥ u, by bisection."""
+        """The smallest count k (n,) with P(y ≤ k) ≥ u, by bisection; inf where no number is that large."""
         low = np.full(self.means.shape[1], -1.0)
         high: FloatArray = np.ceil(self.mean + self.std / np.sqrt(min(u, 1 - u)) + 1.0)  # Chebyshev
-        while (high - low > 1).any():
-            middle = np.floor(0.5 * (low + high))
-            below = self._count_cdf(middle) < u
+        high = np.where(np.isfinite(high), high, np.inf)
+        while True:
+            middle = np.floor(low + 0.5 * (high - low))
+            between = np.isfinite(high) & (low < middle) & (middle < high)  # above 2⁵³ numbers are 2 and more apart
+            if not between.any():
+                return high
+            below = self._count_cdf(np.where(between, middle, 0.0)) < u
+            below, middle = np.where(between, below, False), np.where(between, middle, high)
             low, high = np.where(below, middle, low), np.where(below, high, middle)
-        return high
 
     def _count_cdf(self, k: FloatArray) -> FloatArray:
         """P(y ≤ k) (n,)."""
@@ -102,7 +109,7 @@ class PredictiveMixture:
             self.weights, self.latent_means, self.latent_scales, self._dispersions, strict=True
         ):
             for node, share in zip(NODES, NODE_WEIGHTS, strict=True):
-                mu = np.exp(mean + node * scale)
+                mu = np.exp(np.minimum(mean + node * scale, LARGEST))
                 if alpha > 0:  # the regularised incomplete beta function takes shapes that are no whole numbers
                     part = special.betainc(1 / alpha, k + 1.0, 1.0 / (1.0 + alpha * mu))
                 else:

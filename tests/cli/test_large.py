@@ -58,7 +58,7 @@ def test_select(run, folder, kind, expected):
     assert certificate == record["certificate"]
     assert certificate["left_out"] == expected.certificate.left_out > 5
     assert certificate["largest"] == pytest.approx(expected.certificate.largest, rel=1e-3)
-    assert f"{certificate['left_out']} columns are left out; none can have a probability" in ran.err
+    assert f"{certificate['left_out']} columns are left out; none is estimated above a probability" in ran.err
     page = (folder / "found/report.html").read_text()
     assert "Can a column that was left out matter?" in page
     assert certificate["sentence"] in page
@@ -145,14 +145,57 @@ WRONG = {
         "the 40 variants of scan.bim, got 603: they do not belong together; copy all three again"),
     "unknown ids": (other_ids, "scan.bed", "trait.tsv: no sample of scan.bed has an outcome there: 's0' against "
         "'ptranger'; use the same ids in both, or say --outcome-id COLUMN"),
-    "zarr with a hole": (hole, "scan.zarr", "scan.zarr: 1 of 12 chunks are missing, and would read as 0.0; write or "
-        "copy it again"),
+    "zarr with a hole": (hole, "scan.zarr", "scan.zarr: 1 of 12 chunks are missing, and would read as 0.0; copy it "
+        "again, or, if they hold nothing but 0.0, write it with config={'write_empty_chunks': True}"),
     "no fam": (no_fam, "scan.bed", "scan.fam: expected a file, found none; a .bed file needs its .bim and .fam beside "
         "it"),
     "not a bed": (no_bed, "scan.bed", "scan.bed: expected genotypes by variant, got no PLINK binary file"),
     "too few names": (short_names, "scan.npy", "scan.columns.txt: expected 40 names, one a line, got 2"),
     "a sample twice": (twice, "scan.npy", "trait.tsv: the sample 's3' is there twice; leave one out"),
 }  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
+@pytest.mark.parametrize("coordinates", [(), ("--coordinates", "scan.bim")])
+def test_covariates_come_from_the_table_with_the_outcome(run, folder, coordinates):
+    trait = pd.read_csv("trait.tsv", sep="\t")
+    age = np.random.default_rng(2).normal(50, 10, len(trait))
+    trait["height"] += 0.3 * age
+    trait.assign(age=age).to_csv("trait.tsv", sep="\t", index=False)
+    ran = run("select", "scan.bed", "--outcome", "trait.tsv:height", "--always-include", "age", *coordinates, *QUICK)
+    assert ran.code == 0, ran.err
+    found = pd.read_csv("found/selection.csv").set_index("feature")
+    assert found.loc["age", "role"] == "always included"
+    assert found.loc["age", "coefficient"] == pytest.approx(0.3, abs=0.03)
+    whole = np.column_stack([X[:-1], trait.assign(age=age).set_index("id")["age"][[f"s{i}" for i in range(N - 1)]]])
+    y = trait.set_index("id")["height"][[f"s{i}" for i in range(N - 1)]]
+    options = {"max_iter": 4, "screen": 8, "expected_size": 0.1, "random_state": 0}
+    if not coordinates:
+        model = vg.DiverseRegressor(always_include=[M], **options).fit(whole, y)
+        np.testing.assert_allclose(
+            found["inclusion_probability"][[f"v{j}" for j in range(M)]], model.inclusion_probabilities_[:M], atol=1e-6
+        )
+    ran = run("select", "scan.bed", "--outcome", "trait.tsv:height", "--always-include", "agge", *QUICK)
+    assert "trait.tsv: expected a column to always include 'agge'" in ran.last_line
+
+
+@pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
+def test_predictions_for_a_large_table(run, folder):
+    assert run("select", "scan.bed", "--outcome", "trait.tsv:height", *QUICK).code == 0
+    ran = run("predict", "found/model.vg", "scan.bed", "--out", "new.csv")
+    assert ran.code == 0, ran.err
+    found = pd.read_csv("new.csv")
+    assert found["sample"].tolist() == [f"s{i}" for i in range(N)]
+    expected = vg.load("found/model.vg").predict(pd.DataFrame(X, columns=[f"v{j}" for j in range(M)]))
+    np.testing.assert_allclose(found["prediction"], expected, atol=1e-5)
+    write_bed(folder / "other.bed", X[:, ::-1], names=[f"v{j}" for j in range(M)][::-1])
+    ran = run("predict", "found/model.vg", "other.bed")
+    assert "X must have the columns of the fit, in their order; column 0 is 'v39', and was 'v0'" in ran.last_line
+
+
+def test_methods_are_compared_in_memory(run, folder):
+    ran = run("compare", "scan.npy", "--outcome", "height", "--outcome-table", "trait.tsv")
+    assert ran.last_line.endswith("variegate compare needs a table in memory, and scan.npy is read in blocks")
 
 
 @pytest.mark.parametrize("name", WRONG)

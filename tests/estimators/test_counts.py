@@ -108,3 +108,21 @@ def test_bad_dispersions_are_named(dispersion):
     X, y, _ = problem()
     with pytest.raises(ValueError, match='dispersion must be "auto" or a number from 0 on'):
         vg.DiverseCounts(dispersion=dispersion).fit(X, y)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.5])
+def test_intervals_of_far_rows_end(alpha):
+    X, y, hours = problem(alpha=alpha)
+    model = vg.DiverseCounts(dispersion=alpha, **QUICK).fit(X, y, exposure=hours)
+    direction = model.coef_ / np.square(model.coef_).sum()
+    far = np.outer([40.0, 800.0], direction)  # means of e⁴⁰ and e⁸⁰⁰
+    low, high = model.predict_interval(far).T
+    assert np.isfinite(low[0])
+    assert low[0] > 1e9
+    assert high[1] == np.inf
+
+
+def test_exposures_are_given_once():
+    rows = vg.tasks.count_rows([1, 2, 3], [1.0, 2.0, 1.0])
+    with pytest.raises(ValueError, match="exposure must be given once"):
+        vg.tasks.count_rows(rows, [1.0, 1.0, 1.0])

@@ -174,3 +174,28 @@ def test_weights_are_repeated_rows():
     one = vg.DiverseSurvival(**QUICK).fit(X, Y, sample_weight=weights)
     two = vg.DiverseSurvival(**QUICK).fit(X[rows], Y[rows])
     np.testing.assert_allclose(one.inclusion_probabilities_, two.inclusion_probabilities_, atol=0.02)
+
+
+def test_strata_keep_their_numbers_and_unknown_ones_are_refused():
+    rng = np.random.default_rng(5)
+    X, time = rng.normal(size=(90, 3)), rng.exponential(size=90)
+    rows = survival_rows(time, np.ones(90), strata=rng.integers(0, 3, 90))
+    some = rows["stratum"] != 1  # as in a fold
+    model = vg.DiverseSurvival(n_features_to_select=1, **QUICK).fit(X[some], rows[some])
+    late = model.predict_survival_function(X[:1], True, stratum=2)[0, -1]
+    assert late < 0.5
+    with pytest.raises(ValueError, match=r"stratum must be one in which an event happened, \[0, 2\], got 1"):
+        model.predict_survival_function(X[:1], stratum=1)
+
+
+@pytest.mark.parametrize("what", ["event", "entry", "strata"])
+def test_lengths_must_agree(what):
+    options = {"event": [1, 0, 1], what: [1]}
+    with pytest.raises(ValueError, match=f"{what} must have an entry for each of the 3 times, got 1"):
+        survival_rows([5, 3, 8], **options)
+
+
+def test_no_events_are_noticed_before_the_first_look():
+    X = np.random.default_rng(0).normal(size=(30, 8))
+    with pytest.raises(ValueError, match="event must be 1 in at least one row"):
+        vg.DiverseSurvival(screen=3).fit(X, survival_rows(np.arange(1.0, 31), np.zeros(30)))

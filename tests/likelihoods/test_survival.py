@@ -164,3 +164,13 @@ def test_absurd_weights_are_refused():
     X, time, event, _ = survival()
     with pytest.raises(ValueError, match="sample_weight counts events"):
         Cox(X, time, event, sample_weight=np.full(60, 1e6))
+
+
+def test_events_without_weight_are_no_event_times():
+    X, time, event, _ = survival()
+    weights = np.ones(60)
+    weights[np.flatnonzero(event)[:3]] = 0.0
+    model, without = Cox(X, time, event, sample_weight=weights), weights > 0
+    alone = Cox(X[without], time[without], event[without])
+    np.testing.assert_allclose(model.event_times, alone.event_times)
+    np.testing.assert_allclose(model.baseline(np.arange(0)), alone.baseline(np.arange(0)))

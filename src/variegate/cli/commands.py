@@ -85,7 +85,7 @@ def select(**options: Any) -> None:
 
 @click.command(short_help="Predict the outcome of new samples.")
 @click.argument("model", type=FILE)
-@click.argument("table", type=FILE)
+@click.argument("table", type=TABLE)
 @table_options
 @click.option("--outcome-table", type=FILE, help="Second table with columns of the model (age), joined by sample id.")
 @click.option("--outcome-id", metavar="COLUMN", help="Its column of sample ids. Default: the first.")

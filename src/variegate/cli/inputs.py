@@ -157,10 +157,11 @@ def _to_choose_from(options: Mapping[str, Any], features: tuple[str, ...]) -> li
 
 def _with_others(phi: Any, placed: list[str], features: tuple[str, ...]) -> Any:
     """Φ for all features: those that have no place are similar to no other."""
-    others = [name for name in features if name not in set(placed)]
+    has_place = np.isin(np.array(features, dtype=object), np.array(placed, dtype=object))
+    others = np.flatnonzero(~has_place)
     full = np.zeros((len(features), phi.shape[1] + len(others)))
-    full[[j for j, name in enumerate(features) if name in set(placed)], : phi.shape[1]] = phi
-    full[[features.index(name) for name in others], phi.shape[1] :] = np.eye(len(others))
+    full[has_place, : phi.shape[1]] = phi
+    full[others, phi.shape[1] + np.arange(len(others))] = 1.0
     return SimilarityFeatures(full, features, phi.trace_error)
 
 

@@ -8,12 +8,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from ..data import Table
+from ..data.frames import RawTable
 from ..data.outcome import check_column, second_table
 from ..data.places import read_places, rows_of
 from ..data.table import TableReport
 from ..large import LargeTable, open_large_table, open_on_cluster
+from ..large.arrays import ArrayTable
+from ..large.beside import WithColumns
 from ..large.genotypes import open_genotypes
 from ..large.rows import SomeRows
 from ..similarity import Positions
@@ -21,7 +25,7 @@ from .messages import Failure
 from .outcomes import outcome_columns
 
 LARGE = (".bed", ".zarr", ".npy")
-IN_MEMORY = ("id_column", "exclude", "categorical", "classes", "delimiter", "compare", "frontier", "methods")
+IN_MEMORY = ("id_column", "exclude", "categorical", "classes", "delimiter", "compare", "frontier")
 USUAL = {"samples": "rows", "missing": "error"}
 
 
@@ -37,7 +41,8 @@ def read_large_table(options: Mapping[str, Any]) -> tuple[LargeTable, Table, lis
     N, M = found.shape
     samples = found.samples if found.samples is not None else np.array([str(i + 1) for i in range(N)], dtype=object)
     names = found.names if found.names is not None else np.array([f"x{j}" for j in range(M)], dtype=object)
-    y, where = _outcomes(options)
+    second = second_table(options["outcome_table"], options["outcome_id"], None)
+    y, where = _outcomes(options, second), second.where
     rows = np.flatnonzero(np.isin(samples.astype(str), y.index.astype(str)))
     if not len(rows):
         raise Failure(
@@ -47,17 +52,38 @@ def read_large_table(options: Mapping[str, Any]) -> tuple[LargeTable, Table, lis
     notes = [f"opened {N:,} samples and {M:,} features in {options['table']}"]
     if len(rows) < N:
         notes.append(f"{N - len(rows):,} samples have no outcome in {where} and are left out")
-    outcome, columns = y.loc[samples[rows].astype(str)].reset_index(drop=True), list(y.columns)
+    ids = samples[rows].astype(str)
+    chosen = found if len(rows) == N else SomeRows(found, rows)
+    further = [name for name in options.get("always_include") or () if name not in set(names)]
+    if further:
+        chosen = WithColumns(chosen, _covariates(second, further, ids))
+        names = np.concatenate([names, np.array(further, dtype=object)])
+    outcome, columns = y.loc[ids].reset_index(drop=True), list(y.columns)
     about = Table(
         X=np.empty((len(rows), 0)),
         features=tuple(map(str, names)),
-        samples=tuple(map(str, samples[rows])),
+        samples=tuple(ids),
         y=outcome[columns[0]].to_numpy() if len(columns) == 1 else outcome,
         outcome=columns[0] if len(columns) == 1 else None,
-        groups=(None,) * M,
+        groups=(None,) * len(names),
         report=TableReport(),
     )
-    return (found if len(rows) == N else SomeRows(found, rows)), about, notes
+    return chosen, about, notes
+
+
+def _covariates(second: RawTable, names: list[str], ids: NDArray[Any]) -> ArrayTable:
+    """Columns of the table with the outcome, for these samples; missing entries count as the mean."""
+    for name in names:
+        check_column(second, name, "a column to always include")
+    frame = second.frame[names].set_axis(pd.Index(second.ids or (), dtype=object)).loc[ids]
+    try:
+        values = frame.replace("", np.nan).astype(float).to_numpy()
+    except ValueError as error:
+        raise Failure(
+            f"{second.where}: expected numbers in {', '.join(names)}, since they are put beside a table that is read "
+            f"in blocks ({error}); make columns of 0 and 1 of categories"
+        ) from None
+    return ArrayTable(values, np.array(names, dtype=object))
 
 
 def large_positions(options: Mapping[str, Any], features: tuple[str, ...]) -> Positions:
@@ -66,18 +92,27 @@ def large_positions(options: Mapping[str, Any], features: tuple[str, ...]) -> Po
     how = {"bandwidth": options["bandwidth"] or "near", "rank": options["rank"], "seed": options["seed"]}
     if table.suffix.lower() == ".bed" and table.with_suffix(".bim").samefile(path):
         found = open_genotypes(table)
-        return Positions.of(found.positions, found.chromosomes, **how)
+        return _placed(found.positions, found.chromosomes, len(features), how)
     places = read_places(path)
     if places.points.shape[1] > 1 or options["lonlat"]:
         raise Failure(f"{path}: expected one position of each feature, since {table} is read in blocks; leave one")
-    rows = rows_of(features, places.names, path, "the place")
+    known = set(places.names)
+    always = set(options.get("always_include") or ()) - known
+    rows = rows_of([name for name in features if name not in always], places.names, path, "the place")
     blocks = None if places.blocks is None else np.array(places.blocks, dtype=object)[rows]
-    return Positions.of(places.points[rows, 0], blocks, **how)
+    return _placed(places.points[rows, 0], blocks, len(features), how)
 
 
-def _outcomes(options: Mapping[str, Any]) -> tuple[pd.DataFrame, str]:
-    """The outcomes of the samples that have them, by sample id, and the place that they are from."""
-    second = second_table(options["outcome_table"], options["outcome_id"], None)
+def _placed(positions: NDArray[Any], blocks: NDArray[Any] | None, n: int, how: Mapping[str, Any]) -> Positions:
+    """Positions of n features, of which the last, covariates, have no place; they are no candidates."""
+    further = n - len(positions)
+    if blocks is not None:
+        blocks = np.concatenate([blocks, np.array([""] * further, dtype=object)])
+    return Positions.of(np.concatenate([positions, np.zeros(further)]), blocks, **how)
+
+
+def _outcomes(options: Mapping[str, Any], second: RawTable) -> pd.DataFrame:
+    """The outcomes of the samples that have them, by sample id."""
     columns = outcome_columns(options)
     for name in columns:
         check_column(second, name, "an outcome column")
@@ -85,10 +120,12 @@ def _outcomes(options: Mapping[str, Any]) -> tuple[pd.DataFrame, str]:
     y = y[y.notna().all(axis=1) & (y.astype(str).apply(lambda c: c.str.strip()) != "").all(axis=1)]
     if y.index.duplicated().any():
         raise Failure(f"{second.where}: the sample {y.index[y.index.duplicated()][0]!r} is there twice; leave one out")
-    return y, second.where
+    return y
 
 
 def _check_options(options: Mapping[str, Any]) -> None:
+    if "methods" in options:
+        raise Failure(f"variegate compare needs a table in memory, and {options['table']} is read in blocks")
     if not options["outcome_table"]:
         raise Failure(
             f"{options['table']} holds no outcome: give --outcome FILE:COLUMN, or --outcome-table FILE with the column"

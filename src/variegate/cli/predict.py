@@ -17,10 +17,12 @@ from ..data.errors import did_you_mean
 from ..data.frames import open_source
 from ..data.text import trusting
 from ..estimators import DiverseCounts, DiverseRegressor, DiverseSurvival
+from ..large import open_large_table
 from ..saving import load
 from ..selection import selection_of
 from .files import new_file
 from .inputs import reading_options
+from .large_inputs import is_large
 from .messages import Failure, heard_warnings, say
 from .record import as_json
 from .show import csv_text
@@ -33,10 +35,7 @@ def run_predict(options: Mapping[str, Any]) -> pd.DataFrame:
     """Read, predict, and write to stdout or to a file."""
     with heard_warnings(options["quiet"]), trusting(options["trust"]):
         model = load(options["model"])
-        header = _header(options)
-        table = _read(options, model, header)
-        predicted = predictions(model, _aligned(model, table, header), options["level"], table.y)
-    predicted.insert(0, "sample", list(table.samples))
+        predicted = _of_large(options, model) if is_large(options["table"]) else _of_table(options, model)
     text = as_json(predicted.to_dict("records")) + "\n" if options["as_json"] else csv_text(predicted)
     if options["out"] is None:
         click.echo(text, nl=False)
@@ -47,7 +46,23 @@ def run_predict(options: Mapping[str, Any]) -> pd.DataFrame:
     return predicted
 
 
-def predictions(model: Any, X: pd.DataFrame, level: float, exposure: Any = None) -> pd.DataFrame:
+def _of_table(options: Mapping[str, Any], model: Any) -> pd.DataFrame:
+    header = _header(options)
+    table = _read(options, model, header)
+    found = predictions(model, _aligned(model, table, header), options["level"], table.y)
+    found.insert(0, "sample", list(table.samples))
+    return found
+
+
+def _of_large(options: Mapping[str, Any], model: Any) -> pd.DataFrame:
+    """Of all samples in a table that is read in blocks."""
+    table = open_large_table(options["table"])
+    found = predictions(model, table, options["level"])
+    found.insert(0, "sample", range(1, len(found) + 1) if table.samples is None else table.samples)
+    return found
+
+
+def predictions(model: Any, X: Any, level: float, exposure: Any = None) -> pd.DataFrame:
     """Prediction and interval of each row; for classes also their probabilities, for survival that at some times.
 
     The interval is that of the outcome for numbers and counts, of the probability of the second class of two classes,

@@ -11,6 +11,7 @@ import pandas as pd
 
 from ..comparison import Frontier
 from ..saving import load
+from ..selection import Selection
 from ..tasks import task_named
 from .files import new_file
 from .messages import Failure, heard_warnings, say
@@ -26,7 +27,7 @@ def run_report(options: Mapping[str, Any]) -> None:
     with heard_warnings(options["quiet"]), new_file(out, options["overwrite"]) as file:
         model = load(path)
         scores = _scores(path.with_name("comparison.csv"))
-        traded = _frontier(path.with_name("frontier.csv"), model.selection_.task)
+        traded = _frontier(path.with_name("frontier.csv"), model.selection_)
         write_report(file, model, about=about, comparison=scores, frontier=traded)
     say(f"open {out}", options["quiet"])
 
@@ -58,17 +59,19 @@ def _scores(path: Path) -> pd.DataFrame | None:
     return found
 
 
-def _frontier(path: Path, task: str) -> Frontier | None:
+def _frontier(path: Path, selection: Selection) -> Frontier | None:
     if not path.is_file():
         return None
+    wanted = {"method", "diversity", "size", "accuracy", "error", "log det", "largest |r|", "positions"}
     try:
-        points = pd.read_csv(path, dtype={"names": str})
-    except ValueError as error:
+        points = pd.read_csv(path, dtype={"positions": str})
+        if not wanted <= set(points):
+            raise _strange(path, "not the points of a frontier")
+        points["positions"] = [tuple(map(int, positions.split("; "))) for positions in points["positions"]]
+        points["names"] = [tuple(selection.column_names[list(positions)]) for positions in points["positions"]]
+    except (ValueError, IndexError, AttributeError) as error:
         raise _strange(path, f"not readable ({error})") from error
-    if not {"method", "diversity", "size", "accuracy", "error", "log det", "largest |r|", "names"} <= set(points):
-        raise _strange(path, "not the points of a frontier")
-    points["names"] = [tuple(str(names).split("; ")) for names in points["names"]]
-    return Frontier(points, pd.DataFrame(), task_named(task).accuracy, task)
+    return Frontier(points, pd.DataFrame(), task_named(selection.task).accuracy, selection.task)
 
 
 def _strange(path: Path, what: str) -> Failure:

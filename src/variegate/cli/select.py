@@ -81,6 +81,10 @@ def find_answer(options: Mapping[str, Any], clock: Clock, table: str | None = No
             if certificate.imputed:
                 say(f"{certificate.imputed:,} missing entries count as the mean of their column", quiet)
         comparison = None
+        if options["always_include"] and (options["compare"] or options["frontier"]):
+            note = "the comparison and the frontier choose among all columns, those in --always-include as any other"
+            about["data"]["notes"].append(note)
+            say(note, quiet)
         if options["compare"]:
             names, repeats = ", ".join(options["compare"]), options["repeats"]
             told = f"comparing with {names} on {repeats} splits, ours by a quick fit"
@@ -201,7 +205,8 @@ def write_answer(folder: Path, answer: Answer, clock: Clock) -> None:
         tables["comparison_wide"] = answer.comparison.wide()
     if answer.frontier is not None:
         points = answer.frontier.points
-        tables["frontier"] = points.drop(columns="positions").assign(names=points["names"].map("; ".join))
+        joined = points["positions"].map(lambda positions: "; ".join(map(str, positions)))
+        tables["frontier"] = points.assign(positions=joined, names=points["names"].map("; ".join))
     for name, content in tables.items():
         (folder / f"{name}.csv").write_text(csv_text(content), encoding="utf-8")
     save(answer.model, folder / "model.vg")

@@ -1,4 +1,4 @@
-"""The parameters and attributes that both estimators share: said once, checked once."""
+"""The parameters and attributes that all estimators share: said once, checked once."""
 
 from collections.abc import Callable
 from inspect import Parameter, Signature, signature
@@ -50,7 +50,7 @@ PARAMETERS = """Parameters
         What you know of single columns: added to their log-odds of being in a set, so that 1.0 makes the odds e times
         as high. For a group the mean of its columns.
     screen : int, optional
-        Number of columns to begin with (and the rest of their groups), by a univariate test on the rows of the fit,
+        Number of columns to begin with (and all columns in groups), by a univariate test on the rows of the fit,
         those in `always_include` apart; for tables with tens of thousands of columns. Columns that turn out to matter
         join them: `selection_.certificate` says how many did, and the largest probability of a column left out.
     solver : "chain", "rao_blackwell" or "fixed_form"

@@ -148,7 +148,8 @@ def filled(values: Any, centre: FloatArray) -> Any:
     """Columns as float32 or float64, NaN replaced by the mean; sparse ones, which have none, as they are."""
     if sparse.issparse(values):
         return values
-    X = values.astype(np.float64 if values.dtype in (np.float64, np.int64, np.int32) else np.float32, copy=False)
+    wide = values.dtype == np.float64 or (values.dtype.kind in "iu" and values.dtype.itemsize >= 4)
+    X = values.astype(np.float64 if wide else np.float32, copy=False)
     for j in np.flatnonzero(np.isnan(X.sum(axis=0))):
         X[np.isnan(X[:, j]), j] = centre[j]
     return X

@@ -64,7 +64,7 @@ class EmptySelectionWarning(UserWarning):
 
 
 class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
-    """Base of DiverseRegressor and DiverseClassifier, where the parameters are documented."""
+    """Base of the estimators, where the parameters are documented."""
 
     def __init__(
         self,
@@ -199,7 +199,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             before, kept, joined = candidates, kept | more, joined + int(more.sum())
             candidates = self._candidates(varying, kept, references)
             starts = in_new_places(found.sets, before, candidates, CHAINS)
-        p = odds / (1.0 + odds)
+        p = 1.0 - 1.0 / (1.0 + odds)  # 1 for infinite odds
         largest, imputed = float(p.max(initial=0.0)), int(screen.moments.missing.sum())
         certificate = Certificate(left_out, passes, joined, largest, float(p.sum()), imputed)
         self._warn_of_columns_left_out(certificate)
@@ -500,11 +500,19 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         large, found = as_large_table(X), self.selection_
         if large.shape[1] != self.n_features_in_:
             raise ValueError(f"X must have {self.n_features_in_} columns, as when fitted, got {large.shape[1]}.")
+        if large.names is not None and self._names is not None:
+            other = np.flatnonzero(large.names.astype(str) != self._names.astype(str))
+            if len(other):
+                raise ValueError(
+                    f"X must have the columns of the fit, in their order; column {other[0]} is "
+                    f"{str(large.names[other[0]])!r}, and was {str(self._names[other[0]])!r}."
+                )
         chosen = filled(large.columns(found.candidates.columns), found.training.design.centre)
         always = found.candidates.always
         if not len(always):
             return chosen, None
-        return chosen, filled(large.columns(always), np.asarray(found.training.covariates).mean(axis=0))
+        centre = np.average(np.asarray(found.training.covariates), axis=0, weights=found.training.row_weights)
+        return chosen, filled(large.columns(always), centre)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

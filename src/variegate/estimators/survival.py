@@ -142,4 +142,7 @@ def _baseline(component: Any, times: FloatArray, stratum: int) -> FloatArray:
         likelihood, S = likelihood.likelihood, likelihood.columns(S)
     known, total = likelihood.event_times, likelihood.baseline(S)
     here = known[0] == stratum
+    if not here.any():
+        there = np.unique(known[0]).astype(int).tolist()
+        raise ValueError(f"stratum must be one in which an event happened, {there}, got {stratum!r}.")
     return StepFunction(known[1, here], total[here])(times)

@@ -46,21 +46,21 @@ class Certificate(NamedTuple):
     left_out: int  # columns
     passes: int  # over the whole table, the first look among them
     joined: int  # columns, after the first look
-    largest: float  # probability that any column left out could have
+    largest: float  # probability of any column left out, estimated from some sets of the posterior
     expected: float  # sum of these probabilities
     imputed: int = 0  # missing entries of the table, which count as the mean of their column
 
     def sentence(self) -> str:
         """The certificate in words.
 
-        >>> print(Certificate(left_out=1000, passes=2, joined=5, largest=0.001, expected=0.02).sentence())
-        1,000 columns are left out; none can have a probability above 0.001, all together 0.02 (2 passes, 5 joined)
+        >>> print(Certificate(left_out=90, passes=2, joined=5, largest=0.001, expected=0.02).sentence())
+        90 columns are left out; none is estimated above a probability of 0.001, all together 0.02 (2 passes, 5 joined)
         """
         how = f"({self.passes} {'pass' if self.passes == 1 else 'passes'}, {self.joined:,} joined)"
         if not self.left_out:
             return f"no column is left out {how}"
         columns = "1 column is" if self.left_out == 1 else f"{self.left_out:,} columns are"
-        most = f"none can have a probability above {self.largest:.2g}, all together {self.expected:.2g}"
+        most = f"none is estimated above a probability of {self.largest:.2g}, all together {self.expected:.2g}"
         return f"{columns} left out; {most} {how}"
 
 

@@ -85,7 +85,7 @@ class LookOutside:
         for given, row in zip(self.sets, ratio, strict=True):
             add_odds(*_neighbours(given, places, cross, squares), tilt, odds, row)  # type: ignore[call-arg]
         odds /= len(self.sets)
-        return Outside(odds, ratio @ (odds <= self.counted))
+        return Outside(odds, np.where(odds <= self.counted, ratio, 0.0).sum(axis=-1))
 
 
 def _neighbours(given: Given, places: Any, cross: FloatArray, squares: FloatArray) -> tuple[Any, ...]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ..data import UnreadableInput
 from ..data.csv_table import check_names
 from ..types import IntArray
-from .protocol import Block, Work, blocks_of, by_rows, here
+from .protocol import Block, Work, blocks_of, by_rows, check_numbers, here
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +28,7 @@ class ArrayTable:
     samples: npt.NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
-        if self.X.ndim != 2 or self.X.dtype.kind not in "fiub":
-            raise ValueError(f"X must be a table of numbers (N, M), got {self.X.dtype} of shape {self.X.shape}.")
+        check_numbers(self.X)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -78,17 +78,17 @@ def open_zarr(path: str | Path) -> ZarrTable:
             raise UnreadableInput(f"{path}: expected {n:,} names in {what!r}, got {len(labels):,}")
         if labels is not None:
             check_names(labels.tolist(), str(path), what)
-    _check_whole(path, found)
+    check_whole(path, found)
     return ZarrTable(found, names, samples)
 
 
-def _check_whole(path: str | Path, X: Any) -> None:
+def check_whole(path: str | Path, X: Any) -> None:
     """Chunks that were never written read as the fill value, silently: most likely a copy that was cut short."""
     stored, wanted = int(X.nchunks_initialized), int(X.nchunks)
     if stored < wanted:
         raise UnreadableInput(
-            f"{path}: {wanted - stored:,} of {wanted:,} chunks are missing, and would read as {X.fill_value}; write "
-            "or copy it again"
+            f"{path}: {wanted - stored:,} of {wanted:,} chunks are missing, and would read as {X.fill_value}; copy it "
+            f"again, or, if they hold nothing but {X.fill_value}, write it with config={{'write_empty_chunks': True}}"
         )
 
 
@@ -140,7 +140,7 @@ def _as_array(table: Any) -> npt.NDArray[Any]:
     return np.column_stack([column.to_numpy() for column in table.columns])
 
 
-def open_parquet(path: str | Path, without: tuple[str, ...] = ()) -> ParquetTable:
+def open_parquet(path: str | Path) -> ParquetTable:
     """The columns of numbers of a Parquet file."""
     parquet, types = optional("pyarrow.parquet", "tables"), optional("pyarrow.types", "tables")
     try:
@@ -150,7 +150,7 @@ def open_parquet(path: str | Path, without: tuple[str, ...] = ()) -> ParquetTabl
             f"{path}: expected a Parquet file, but it cannot be opened ({_in_one_line(error)})"
         ) from None
     numbers = (types.is_integer, types.is_floating, types.is_boolean)
-    names = [f.name for f in file.schema_arrow if f.name not in without and any(is_(f.type) for is_ in numbers)]
+    names = [f.name for f in file.schema_arrow if any(is_(f.type) for is_ in numbers)]
     if not names:
         raise UnreadableInput(f"{path}: expected columns of numbers, found none")
     check_names(names, str(path), "columns")

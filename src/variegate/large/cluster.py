@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from ..data.errors import optional
 from ..types import IntArray
-from .protocol import Block, Work, here
+from .protocol import Block, Work, check_numbers, here
 
 WAIT = 2.0  # seconds after which it is seen who of the workers is still there
 PATIENCE = 120.0  # seconds that a cluster may be without any worker
@@ -27,6 +27,13 @@ class DaskTable:
     X: Any
     names: npt.NDArray[Any] | None = None
     samples: npt.NDArray[Any] | None = None
+
+    def __post_init__(self) -> None:
+        check_numbers(self.X)
+        if np.isnan(np.array(self.X.shape, dtype=float)).any():
+            raise ValueError(
+                "X must have chunks of known sizes, got some that are not; X.compute_chunk_sizes() counts."
+            )
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -100,6 +107,8 @@ def on_cluster(client: Any, X: Any, groups: Sequence[Sequence[Block]], work: Wor
                 yield group[0].columns, results[j].result(timeout=WAIT)
                 break
             except TimeoutError:
+                if results[j].status == "error":  # not we waited too long, but a worker, for a disk
+                    raise
                 before, alive = alive, wait_for_workers(client)
                 if before - alive:  # a chunk is looked at where it is, and no one is there any more
                     late = [i for i in range(j, len(groups)) if results[i].status != "finished"]

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from ..data import UnreadableInput
 from .arrays import ArrayTable, SparseTable, open_npy
-from .chunked import ZarrTable, open_parquet, open_zarr
+from .chunked import ZarrTable, check_whole, open_parquet, open_zarr
 from .cluster import DaskTable, file_on_cluster
 from .genotypes import open_genotypes
 from .protocol import LargeTable
@@ -37,6 +37,7 @@ def as_large_table(X: Any) -> LargeTable:
     if sparse.issparse(X):
         return SparseTable(sparse.csc_array(X))
     if _is_zarr(X):
+        check_whole(getattr(X, "store_path", "X"), X)
         return ZarrTable(X)
     if _is_dask(X):
         return DaskTable(X)

@@ -76,6 +76,12 @@ class LargeTable(Protocol):
         ...
 
 
+def check_numbers(X: Any) -> None:
+    """Refuse an array, of whatever library, that is no table of numbers."""
+    if len(X.shape) != 2 or X.dtype.kind not in "fiub":
+        raise ValueError(f"X must be a table of numbers (N, M), got {X.dtype} of shape {X.shape}.")
+
+
 def blocks_of(shape: tuple[int, int], rows: int | None = None, columns: int | None = None) -> list[list[Block]]:
     """Blocks of at most so many rows and columns, those of the same columns together.
 

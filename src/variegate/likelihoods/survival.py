@@ -260,13 +260,15 @@ class Cox(Laplace[CoxTerms]):
         if begin is not None and not (begin < t).all():
             i = int(np.flatnonzero(begin >= t)[0])
             raise ValueError(f"entry must be before time in every row; got {begin[i]:g} and {t[i]:g} in row {i}.")
-        codes = None if strata is None else np.unique(np.asarray(strata), return_inverse=True)[1].ravel()
+        labels, codes = (None, None) if strata is None else np.unique(np.asarray(strata), return_inverse=True)
         if codes is not None and codes.shape != (N,):
             raise ValueError(f"strata must hold a label for each of the {N} rows; got shape {np.shape(strata)}.")
         terms = CoxTerms.of(t, happened, begin, codes, weights)
         options: dict[str, Any] = {"covariates": covariates, "sample_weight": weights, "intercept": False}
         super().__init__(design, terms, slab_precision=slab_precision, **options)
-        self.event_times = np.unique(np.stack([np.zeros(N) if codes is None else codes, t])[:, happened], axis=1)
+        numbers = labels is not None and labels.dtype.kind in "iufb"  # labels that are none are known by position
+        stratum = np.zeros(N) if codes is None else labels[codes] if numbers and labels is not None else codes
+        self.event_times = np.unique(np.stack([stratum, t])[:, (happened > 0) & (weights > 0)], axis=1)
 
     @property
     def noise_variance(self) -> float:

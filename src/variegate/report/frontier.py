@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 
 from ..comparison import Frontier
+from ..comparison.frontier import OURS
 from .charts import signed, ticks
 
 WIDTH, HEIGHT, LEFT, BOTTOM = 700.0, 340.0, 60.0, 40.0
-OURS = "variegate"
 
 
 class Mark(NamedTuple):

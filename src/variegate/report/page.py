@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from .. import __version__
 from ..comparison import Frontier
+from ..comparison.frontier import OURS
 from ..diagnostics import Bound, Diagnostics
 from ..inference import ChainSettings, Sample
 from ..inference.chain.form import Form
@@ -32,7 +33,6 @@ from .similarity_map import similarity_map
 
 CHAIN = ("form.js", "system.js", "state.js", "chain.js", "answer.js", "search.js", "worker.js")  # what workers run too
 SCRIPTS = (*CHAIN, "elements.js", "asking.js", "explorer.js")
-OURS = "variegate"
 STARTS = 40  # sampled sets in the page: chains start from those that break the fewest conditions
 
 

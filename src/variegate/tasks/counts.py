@@ -63,6 +63,8 @@ def count_rows(count: Any, exposure: Any = None) -> NDArray[Any]:
     """
     given = np.asarray(count)
     if given.dtype == COUNTS:
+        if exposure is not None:
+            raise ValueError("exposure must be given once; y has exposures already, as count_rows made it.")
         return given
     try:
         y = np.asarray(given, dtype=np.float64).ravel()

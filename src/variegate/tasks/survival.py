@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .. import metrics
 from ..likelihoods import Cox, FlipLikelihood
-from ..likelihoods.survival import CoxTerms
+from ..likelihoods.survival import CoxTerms, checked_times
 from ..likelihoods.terms import Terms
 from ..messages import Argument, Message
 from ..types import SURVIVAL, FloatArray
@@ -40,6 +40,7 @@ class Survival:
 
     def terms(self, y: NDArray[Any]) -> list[Terms]:
         """The partial likelihood."""
+        checked_times(y["time"], y["event"], len(y), np.ones(len(y)))
         return [CoxTerms.of(y["time"], y["event"], **_further(y))]
 
     def strengths(self, X: Any, y: NDArray[Any], sample_weight: FloatArray | None = None) -> FloatArray:
@@ -73,6 +74,9 @@ def survival_rows(time: Any, event: Any, entry: Any = None, strata: Any = None, 
     array([5., 3.])
     """
     t = _numbers(time, "time")
+    for what, given in (("event", event), ("entry", entry), ("strata", strata)):
+        if given is not None and len(np.ravel(given)) != len(t):
+            raise ValueError(f"{what} must have an entry for each of the {len(t)} times, got {len(np.ravel(given))}.")
     rows = np.zeros(len(t), dtype=SURVIVAL)
     rows["time"], rows["event"] = t, events(event, happened)
     rows["entry"] = -np.inf if entry is None else _numbers(entry, "entry")

@@ -1,0 +1,83 @@
+"""A large table with further columns beside it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..types import IntArray
+from .arrays import ArrayTable
+from .protocol import Block, LargeTable, Work
+
+
+@dataclass(frozen=True, eq=False)
+class WithColumns:
+    """A table, and on its right columns that are in memory, such as covariates of genotypes.
+
+    >>> from variegate.large import as_large_table
+    >>> both = WithColumns(as_large_table(np.eye(2)), ArrayTable(np.array([[50.0], [60.0]])))
+    >>> both.columns(np.array([2, 0]))
+    array([[50.,  1.],
+           [60.,  0.]])
+    """
+
+    table: LargeTable
+    further: ArrayTable
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(N, M)."""
+        return self.table.shape[0], self.table.shape[1] + self.further.shape[1]
+
+    @property
+    def names(self) -> npt.NDArray[Any] | None:
+        """Names of all columns."""
+        own, further = self.table.names, self.further.names
+        if own is None:
+            own = np.array([f"x{j}" for j in range(self.table.shape[1])], dtype=object)
+        return None if further is None else np.concatenate([own, further])
+
+    @property
+    def samples(self) -> npt.NDArray[Any] | None:
+        """Names of the rows."""
+        return self.table.samples
+
+    def columns(self, S: IntArray) -> npt.NDArray[Any]:
+        """Some columns (N, |S|)."""
+        M = self.table.shape[1]
+        own = S < M
+        if own.all():
+            return np.asarray(self.table.columns(S))
+        out = np.empty((self.shape[0], len(S)))
+        out[:, own] = self.table.columns(S[own]) if own.any() else 0.0
+        out[:, ~own] = self.further.columns(S[~own] - M)
+        return out
+
+    def over_columns(self, work: Work) -> Iterator[tuple[slice, Any]]:
+        """One pass over both."""
+        yield from self.table.over_columns(work)
+        shifted = _Shifted(work, self.table.shape[1])
+        for columns, found in self.further.over_columns(shifted):
+            yield shifted.of(columns), found
+
+
+@dataclass(frozen=True)
+class _Shifted:
+    """Work on columns that stand further to the right."""
+
+    work: Work
+    by: int
+
+    def of(self, columns: slice) -> slice:
+        return slice(columns.start + self.by, columns.stop + self.by)
+
+    def of_block(self, values: npt.NDArray[Any], block: Block) -> Any:
+        return self.work.of_block(values, Block(block.rows, self.of(block.columns)))
+
+    def together(self, upper: Any, lower: Any) -> Any:
+        return self.work.together(upper, lower)
+
+    def of_columns(self, found: Any, columns: slice) -> Any:
+        return self.work.of_columns(found, self.of(columns))
