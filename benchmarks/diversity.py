@@ -28,6 +28,7 @@ def rows_of(found: Frontier, sizes: tuple[int, ...]) -> list[list[object]]:
     for _, p in found.points[found.points["size"].isin(sizes)].sort_values("size", kind="stable").iterrows():
         name = p["method"] if np.isnan(p["diversity"]) else f"variegate, β = {p['diversity']:g}"
         extra = [f"{p['communities']:.1f}"] if "communities" in p else []
+        extra += [f"{p['enriched']:.0%}"] if "enriched" in p else []
         cells = [f"{p['accuracy']:.4f} ± {p['error']:.4f}", f"{p['log det']:.2f}", f"{p['largest |r|']:.2f}", *extra]
         rows.append([name, p["size"], *cells])
     return rows
@@ -75,7 +76,8 @@ def genes() -> str:
     """Panels of genes that distinguish stage I from II and cover a network."""
     if not os.environ.get("VARIEGATE_DATA"):
         return "Genes: not run, VARIEGATE_DATA is not set."
-    from experiments.paper.genes import Settings, communities_of, load
+    from experiments.paper.communities import enriched_share
+    from experiments.paper.genes import Settings, communities_of, enriched_members, load
 
     settings = Settings()
     found = load(settings, None)
@@ -86,16 +88,22 @@ def genes() -> str:
         communities=labels, screen=settings.screen, n_jobs=2, progress=True, methods=("omp", "lasso"), **GENES,
     )  # fmt: skip
     seconds = time.perf_counter() - start
+    members, table_of = enriched_members(found, labels, None)
+    hit = [sorted({labels[i] for i in S} - {None}) for S in frontier.points["positions"]]
+    frontier.points["enriched"] = [enriched_share(table_of, numbers) for numbers in hit]
     name = "tcga-frontier.png"
     frontier.plot().figure.savefig(FIGURES / name, dpi=110)
     return "\n\n".join(
         [
             f"TCGA, stage I against II, BioGRID as similarity ({len(labels):,} genes, {settings.screen:,} kept by "
-            f"screening in each of {GENES['repeats']} splits; log det by the network kernel; {seconds:.0f} s):",
+            f"screening in each of {GENES['repeats']} splits, {seconds:.0f} s; log det by the network kernel):",
             table(
-                ["", "size", "AUC", "log det", "largest r", "communities"],
+                ["", "size", "AUC", "log det", "largest r", "communities", "enriched"],
                 rows_of(frontier, tuple(GENES["sizes"])),  # type: ignore[arg-type]
             ),
+            "Communities: of the network (Louvain), hit by a set, mean of the splits. Enriched: of those that the set "
+            "of all rows hits, the share that is enriched in some Reactome or Hallmark set (q < 0.05); of all "
+            f"communities {enriched_share(table_of, list(members)):.0%}.",
             f"![AUC against diversity](figures/{name})",
         ]
     )

@@ -188,28 +188,33 @@ def communities_part(
     found: Comparison, genes: Genes, labels: list[int | None], settings: Settings, data: Any, out: Path
 ) -> list[str]:
     """Communities that our method hits more often than others, and the gene sets in which they are enriched."""
-    symbols = genes.data.about_features["symbol_current"].fillna(genes.data.about_features["symbol"]).astype(str)
-    members: dict[int, list[str]] = {}
-    for symbol, label in zip(symbols, labels, strict=True):
-        if label is not None:
-            members.setdefault(label, []).append(symbol)
+    members, table = enriched_members(genes, labels, data)
     shares = hit_shares(found, labels)
     shares = shares[[name for name in found.methods if name not in ("strict", "matched", "variegate")]]
     write_table(shares.assign(genes=[len(members[i]) for i in shares.index]).reset_index(), out, "communities")
     ours = {name: preferred(shares, name, settings.least_share) for name in shares}
-    table = enrichment(members, list(symbols), _gene_sets(data))
     mine = table[table["community"].isin(ours[OURS]) & (table["q"] < settings.false_discoveries)]
     write_table(mine, out, "enrichment")
     among = [enriched_share(table, numbers, settings.false_discoveries) for numbers in (ours[OURS], list(members))]
     counts = ", ".join(f"{len(numbers)} by {name}" for name, numbers in ours.items())
     return [
         f"### Communities\n\n{len(members)} communities of at least two genes (Louvain, resolution "
-        f"{settings.resolution:g}) hold {sum(map(len, members.values())):,} of the {len(symbols):,} genes. Hit in at "
+        f"{settings.resolution:g}) hold {sum(map(len, members.values())):,} of the {len(labels):,} genes. Hit in at "
         f"least {settings.least_share:.0%} of the repeats, and more often than by any other method: {counts}. "
         f"Enriched in some Reactome or Hallmark set (q < {settings.false_discoveries}): {among[0]:.0%} of those of "
         f"{OURS}, {among[1]:.0%} of all communities.",
         markdown(_best_sets(mine, shares)) if len(mine) else "None of them is enriched in any set.",
     ]
+
+
+def enriched_members(genes: Genes, labels: list[int | None], data: Any) -> tuple[dict[int, list[str]], pd.DataFrame]:
+    """The genes of each community, and the gene sets in which communities are enriched."""
+    symbols = genes.data.about_features["symbol_current"].fillna(genes.data.about_features["symbol"]).astype(str)
+    members: dict[int, list[str]] = {}
+    for symbol, label in zip(symbols, labels, strict=True):
+        if label is not None:
+            members.setdefault(label, []).append(symbol)
+    return members, enrichment(members, list(symbols), _gene_sets(data))
 
 
 def _gene_sets(data: Any) -> dict[str, tuple[str, ...]]:
