@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ..comparison import MEASURES, Comparison, compare
-from .files import new_file
+from .files import check_apart, new_file
 from .inputs import read_input, read_similarity
 from .messages import Failure, heard_warnings, is_watched, say
 from .record import as_json
@@ -20,6 +20,7 @@ from .show import comparison_summary, csv_text, show_table
 def run_compare(options: Mapping[str, Any]) -> Comparison:
     """Read, compare, show; with --out also write all scores, and beside them a row for each method."""
     quiet = options["quiet"]
+    check_apart(_outputs(options), options)
     with ExitStack() as files:  # opened first: what cannot be written is known before the work
         paths = [files.enter_context(new_file(path, options["overwrite"])) for path in _outputs(options)]
         with heard_warnings(quiet):

@@ -7,14 +7,26 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import click
 
 from ..writing import umask, whole_file
 from .messages import Failure, is_terminal
+
+INPUTS = ("table", "model", "outcome_table", "network", "coordinates", "groups", "config")  # options that name files
+
+
+def check_apart(outputs: Collection[Path], options: Mapping[str, Any]) -> None:
+    """Refuse to write over what is read; nobody means that, whatever may be overwritten."""
+    given = [Path(str(options[name])) for name in INPUTS if options.get(name)]
+    for out in outputs:
+        for path in given:
+            if out.exists() and path.exists() and out.is_file() and out.samefile(path):
+                raise Failure(f"cannot write {out}: it is read, too; give another --out")
 
 
 @contextmanager

@@ -41,6 +41,7 @@ METHODS = (
 )  # fmt: skip
 SIZED_BY_THEMSELVES = METHODS[:4]
 COMMANDS = {"select", "predict", "report", "compare", "paper", "demo"}
+OWN = {"table", "model", "out", "seed", "jobs"}  # of a command, whatever another one was given
 NOT_SETTINGS = {"config", "overwrite", "quiet", "as_json", "cluster"}  # of one run, no part of what it computes
 
 
@@ -85,7 +86,10 @@ def config_of(path: Path, ctx: click.Context) -> dict[str, Any]:
     """Options from a TOML file (at its top, or in a table named like the command), or from an earlier run.json."""
     known = {str(p.name): p for p in ctx.command.params if p.name != "config"}
     found = {}
-    for key, value in _settings(path, ctx.info_name or "").items():
+    settings = _settings(path, ctx.info_name or "")
+    if path.suffix == ".json" and not set(settings) <= set(known):  # of another command: how tables are read
+        settings = {key: value for key, value in settings.items() if key in known and key not in OWN}
+    for key, value in settings.items():
         name = {"json": "as_json"}.get(key, key.replace("-", "_"))
         if name not in known:
             raise click.UsageError(f"{path}: there is no option {key!r}{_close(key, known)}")
@@ -224,6 +228,8 @@ def check_outcome(options: Mapping[str, Any]) -> None:
     if len(given) != 1:
         said = f"{' and '.join(given)} exclude each other" if given else "what is to be predicted is missing"
         raise click.UsageError(f"{said}: give --outcome COLUMN, or --time and --event, or --counts")
+    if options["outcome_id"] and not options["outcome_table"]:
+        raise click.UsageError("--outcome-id needs --outcome-table")
     for name, other in (("event", "time"), ("event_value", "event"), ("entry", "time"), ("exposure", "counts")):
         if options[name] is not None and options[other] is None:
             raise click.UsageError(f"--{name.replace('_', '-')} needs --{other}")

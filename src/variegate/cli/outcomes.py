@@ -61,7 +61,11 @@ def _survival(frame: pd.DataFrame, options: Mapping[str, Any]) -> Outcome:
     happened = int(y["event"].sum())
     told = f"survival: {happened} of {len(y)} samples had the event ({options['event']}), the others were censored"
     few = (f"only {happened} samples had the event: little can be learned from them",) if happened < FEW_VALUES else ()
-    return Outcome(y, "survival", (told, *few))
+    all_had = (
+        f"no sample is censored: those without the event need the time at which they were last seen in "
+        f"--time {options['time']}; where it is missing they are left out, and the answer is about the others only",
+    )
+    return Outcome(y, "survival", (told, *few, *(all_had if happened == len(y) else ())))
 
 
 def _counts(found: Any, options: Mapping[str, Any]) -> Outcome:

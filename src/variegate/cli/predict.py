@@ -20,12 +20,12 @@ from ..estimators import DiverseCounts, DiverseRegressor, DiverseSurvival
 from ..large import open_large_table
 from ..saving import load
 from ..selection import selection_of
-from .files import new_file
+from .files import check_apart, new_file
 from .inputs import reading_options
 from .large_inputs import is_large
 from .messages import Failure, heard_warnings, say
 from .record import as_json
-from .show import csv_text
+from .show import csv_text, printable
 
 TEXT = (".csv", ".tsv", ".txt", ".tab")
 QUARTILES = (0.25, 0.5, 0.75)  # of the times of events, at which survival is predicted
@@ -33,12 +33,13 @@ QUARTILES = (0.25, 0.5, 0.75)  # of the times of events, at which survival is pr
 
 def run_predict(options: Mapping[str, Any]) -> pd.DataFrame:
     """Read, predict, and write to stdout or to a file."""
+    check_apart([Path(options["out"])] if options["out"] else [], options)
     with heard_warnings(options["quiet"]), trusting(options["trust"]):
         model = load(options["model"])
         predicted = _of_large(options, model) if is_large(options["table"]) else _of_table(options, model)
     text = as_json(predicted.to_dict("records")) + "\n" if options["as_json"] else csv_text(predicted)
     if options["out"] is None:
-        click.echo(text, nl=False)
+        click.echo(printable(text), nl=False)
         return predicted
     with new_file(Path(options["out"]), options["overwrite"]) as path:
         path.write_text(text, encoding="utf-8")
@@ -49,9 +50,15 @@ def run_predict(options: Mapping[str, Any]) -> pd.DataFrame:
 def _of_table(options: Mapping[str, Any], model: Any) -> pd.DataFrame:
     header = _header(options)
     table = _read(options, model, header)
+    if isinstance(model, DiverseCounts) and options["exposure"] is None and _has_exposures(model):
+        say("note: the model was fitted with exposures; counts are predicted for an exposure of 1: --exposure COLUMN")
     found = predictions(model, _aligned(model, table, header), options["level"], table.y)
     found.insert(0, "sample", list(table.samples))
     return found
+
+
+def _has_exposures(model: Any) -> bool:
+    return bool((selection_of(model).training.y["exposure"] != 1).any())
 
 
 def _of_large(options: Mapping[str, Any], model: Any) -> pd.DataFrame:

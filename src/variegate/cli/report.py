@@ -68,6 +68,8 @@ def _frontier(path: Path, selection: Selection) -> Frontier | None:
         if not wanted <= set(points):
             raise _strange(path, "not the points of a frontier")
         points["positions"] = [tuple(map(int, positions.split("; "))) for positions in points["positions"]]
+        if any(position < 0 for positions in points["positions"] for position in positions):
+            raise _strange(path, "not the points of a frontier")
         points["names"] = [tuple(selection.column_names[list(positions)]) for positions in points["positions"]]
     except (ValueError, IndexError, AttributeError) as error:
         raise _strange(path, f"not readable ({error})") from error

@@ -18,7 +18,7 @@ from ..estimators import ESTIMATORS
 from ..saving import save
 from ..tables import Findings, findings
 from .clock import Clock
-from .files import new_folder, writing
+from .files import check_apart, new_folder, writing
 from .inputs import Input, read_input, read_similarity
 from .messages import heard_warnings, is_watched, say, told
 from .record import as_json, run_record, unlike_before
@@ -47,9 +47,11 @@ def run_select(options: Mapping[str, Any]) -> Answer:
     """The whole command: read, fit, compare, write, and show."""
     quiet, out = options["quiet"], Path(options["out"])
     clock = Clock(quiet)
+    check_apart([out / name for name in FILES], options)
     with new_folder(out, FILES, options["overwrite"]) as folder:
         answer = find_answer(options, clock)
-        with clock.step("write", "writing tables, model and report"), writing(out):
+        step = clock.step("write", "writing tables, model and report")
+        with step, writing(out), heard_warnings(quiet):  # the page's form is fitted here
             write_answer(folder, answer, clock)
     say(f"done in {clock.seconds:.0f} s; open {out / 'report.html'}", quiet)
     show_selection(answer, out, options["as_json"])

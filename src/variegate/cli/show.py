@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -75,6 +76,15 @@ def csv_text(table: pd.DataFrame, **options: Any) -> str:
     return str(tame.to_csv(index=False, lineterminator="\n", **options))
 
 
+def printable(text: str) -> str:
+    r"""Text without control characters but for tabs and the ends of lines: names must not play with a terminal.
+
+    >>> printable("a" + chr(27) + "[2J" + chr(10))
+    'a?[2J\n'
+    """
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", "?", text)
+
+
 def _tame(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
@@ -97,7 +107,7 @@ def frontier_summary(frontier: Any) -> dict[str, Any]:
 def show_table(table: pd.DataFrame, title: str) -> None:
     """A table with frames on a terminal, tab-separated text elsewhere."""
     if not is_terminal(sys.stdout):
-        click.echo(csv_text(table, sep="\t", float_format="%.6g"), nl=False)
+        click.echo(printable(csv_text(table, sep="\t", float_format="%.6g")), nl=False)
         return
     from rich.console import Console
     from rich.table import Table

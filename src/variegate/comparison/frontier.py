@@ -30,6 +30,7 @@ DIVERSITIES = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 SIZES = (2, 4, 6, 8, 10)
 OTHERS = ("omp", "lasso", "univariate")
 OURS = "variegate"
+CHANCE = {"R2": 0.0, "AUC": 0.5, "concordance": 0.5, "D2": 0.0}  # of guessing
 WHOLE = -1  # the job of all rows, which finds the sets
 
 
@@ -87,6 +88,11 @@ class Frontier:
     def sentence(self, size: int | None = None) -> str:
         """The recommendation in words."""
         chosen, (best, error, _) = self.recommended(size), self._best(size)
+        if not best["accuracy"] > CHANCE[self.metric]:
+            return (
+                f"No set predicts better than none: the best has {self.metric} {best['accuracy']:.3f}, and guessing "
+                f"{CHANCE[self.metric]:g}."
+            )
         reason = (
             f"no set is more accurate, and none within one standard error ({error:.2g}) of it is more diverse"
             if chosen.name == best.name

@@ -316,6 +316,8 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
                     "together, and fewer are likely, whatever the data say; give one that tells more of them apart, "
                     "such as by a smaller ",
                     Argument("bandwidth"),
+                    " or a larger ",
+                    Argument("rank"),
                     ".",
                 ),
                 SimilarityWarning,

@@ -19,6 +19,7 @@ _NEIGHBOURS = 5  # how far "near" reaches
 _WIDEST = 1000  # columns that are used where they make Φ exact
 _USUAL_RANK = 300
 _CELLS = 2  # of the grid in a bandwidth: K is right to 1e-4
+FINEST = 1e-12  # bandwidth in units of the whole line: a finer grid could not be numbered
 _REACH = 2.25  # bandwidths from a feature to the farthest cell that it has a part in
 
 
@@ -114,7 +115,7 @@ def bandwidth_of(x: Array, codes: Array, rule: float | str) -> float:
     if not isinstance(rule, str):
         if isinstance(rule, bool) or not (np.isfinite(rule) and rule > 0):
             raise ValueError(f'bandwidth must be "near" or a positive number, got {rule!r}')
-        return float(rule)
+        return max(float(rule), FINEST * float(np.ptp(x)))
     distances = []
     for members in _of_each_block(x, codes):
         steps = min(_NEIGHBOURS, len(members) - 1)
