@@ -46,7 +46,7 @@ test: $(VENV)/.dev  ## the test suite
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m "not slow and not real" $(PYTEST_ARGS)
 
 test-real: $(VENV)/.dev  ## what needs a browser, a cluster of processes, or runs every page of the documentation
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadfile -m "real and not slow" $(PYTEST_ARGS)
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m "real and not slow" $(PYTEST_ARGS)
 
 test-slow: $(VENV)/.dev  ## the test suite with its slow part
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
