@@ -138,6 +138,10 @@ def twice(folder):
     path.write_text(path.read_text() + "s3\t1.0\n")
 
 
+def objects(folder):
+    np.save(folder / "scan.npy", np.array([[1, "a"]], dtype=object), allow_pickle=True)
+
+
 WRONG = {
     "truncated bed": (cut, "scan.bed", "scan.bed: expected 603 bytes for the 60 individuals of scan.fam and the 40 "
         "variants of scan.bim, got 602: it is cut short; copy all three again"),
@@ -151,6 +155,7 @@ WRONG = {
         "it"),
     "not a bed": (no_bed, "scan.bed", "scan.bed: expected genotypes by variant, got no PLINK binary file"),
     "too few names": (short_names, "scan.npy", "scan.columns.txt: expected 40 names, one a line, got 2"),
+    "objects": (objects, "scan.npy", "scan.npy: expected an array in .npy format, but it holds objects, not numbers"),
     "a sample twice": (twice, "scan.npy", "trait.tsv: the sample 's3' is there twice; leave one out"),
 }  # fmt: skip
 

@@ -95,7 +95,9 @@ def open_npy(path: str | Path) -> ArrayTable:
     try:
         X = np.load(path, mmap_mode="r", allow_pickle=False)
     except Exception as error:  # numpy raises many kinds for bytes that are no array
-        raise UnreadableInput(f"{path}: expected an array in .npy format, but it cannot be read ({error})") from None
+        objects = any(word in str(error) for word in ("pickle", "Python objects"))
+        reason = "it holds objects, not numbers" if objects else f"it cannot be read ({error})"
+        raise UnreadableInput(f"{path}: expected an array in .npy format, but {reason}") from None
     if X.ndim != 2 or X.dtype.kind not in "fiub":
         raise UnreadableInput(f"{path}: expected a table of numbers (rows, columns), got {X.dtype} of shape {X.shape}")
     names, samples = (
