@@ -17,6 +17,8 @@ from .messages import is_terminal, one_line, say
 from .record import as_json
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a formula begins with
+_DIGITS = r"(inf|[\d.]+(e[-+]?\d+)?)"
+NUMBER = re.compile(rf"[-+]?{_DIGITS}( ± {_DIGITS})?( [↑↓]\*+)?")  # as in the summary of a comparison: no formula
 
 
 def show_selection(answer: Any, out: Path, json: bool) -> None:
@@ -64,10 +66,10 @@ def selection_summary(answer: Any, chosen: pd.DataFrame, out: Path) -> dict[str,
 def csv_text(table: pd.DataFrame, **options: Any) -> str:
     """A table as CSV, in which no text begins like a formula that a spreadsheet would run: it gets an apostrophe.
 
-    >>> print(csv_text(pd.DataFrame({"feature": ["=1+1", "b"], "-x": [1.0, -2.0]})), end="")
+    >>> print(csv_text(pd.DataFrame({"feature": ["=1+1", "-1.6 ± 0.1"], "-x": [1.0, -2.0]})), end="")
     feature,'-x
     '=1+1,1.0
-    b,-2.0
+    -1.6 ± 0.1,-2.0
     """
     tame = table.rename(columns=_tame)
     for name, kind in zip(tame.columns, tame.dtypes, strict=True):
@@ -86,7 +88,8 @@ def printable(text: str) -> str:
 
 
 def _tame(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+    formula = isinstance(value, str) and value.startswith(FORMULA) and not NUMBER.fullmatch(value)
+    return f"'{value}" if formula else value
 
 
 def comparison_summary(comparison: Any) -> list[dict[str, Any]]:
