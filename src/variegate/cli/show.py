@@ -18,7 +18,7 @@ from .record import as_json
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a formula begins with
 _DIGITS = r"(inf|[\d.]+(e[-+]?\d+)?)"
-NUMBER = re.compile(rf"[-+]?{_DIGITS}( ± {_DIGITS})?( [↑↓]\*+)?")  # as in the summary of a comparison: no formula
+NUMBER = re.compile(rf"[-+]?{_DIGITS} ± {_DIGITS}( [↑↓]\*+)?")  # as in the summary of a comparison: no formula
 
 
 def show_selection(answer: Any, out: Path, json: bool) -> None:
