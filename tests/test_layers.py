@@ -109,3 +109,29 @@ def test_the_check_notices_a_private_read(tmp_path):
     path = tmp_path / "page.py"
     path.write_text("from .saving import _umask\n\ndef rows(model):\n    return model._training\n")
     assert private_reads(path) == ["page.py:1 _umask", "page.py:4 model._training"]
+
+
+def bypassing_imports(root: Path) -> list[str]:
+    """Imports from inside another room; what rooms need of each other stands in their `__init__`."""
+    rooms = {path.parent.name for path in root.glob("*/__init__.py")}
+    found = []
+    for path in sorted(set(root.rglob("*.py")) - {root / "__init__.py"}):
+        inside = path.relative_to(root).parts[:-1]
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.level and node.module:
+                target = [*inside[: len(inside) - node.level + 1], *node.module.split(".")]
+                if len(target) > 1 and target[0] in rooms and target[0] not in inside:
+                    found.append(f"{path.relative_to(root)}: {'.'.join(target)}")
+    return found
+
+
+def test_imports_go_through_the_doors_of_rooms():
+    assert bypassing_imports(PACKAGE) == []
+
+
+def test_the_check_notices_an_import_past_the_door(tmp_path):
+    for room in ("dpp", "report"):
+        (tmp_path / room).mkdir()
+        (tmp_path / room / "__init__.py").write_text("")
+    (tmp_path / "report" / "page.py").write_text("from ..dpp.volume import Volume\nfrom .charts import bars\n")
+    assert bypassing_imports(tmp_path) == ["report/page.py: dpp.volume"]

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from .messages import Argument, Message
 from .naming import find_positions
-from .similarity.factorise import item_names
-from .similarity.groups import group_codes
+from .similarity import group_codes, item_names
 from .types import FloatArray, IntArray
 
 _SOME_ROWS = 64  # in which most groups show that they are no category

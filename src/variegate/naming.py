@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .data.errors import did_you_mean
+from .data import did_you_mean
 from .messages import Argument, Message
 from .sets import as_index_set
 from .types import IntArray

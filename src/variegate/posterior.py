@@ -10,9 +10,7 @@ import numpy.typing as npt
 from .diagnostics import Bound, Diagnostics
 from .dpp import IndependentSets, SetDistribution
 from .groups import Group, groups_of
-from .inference import Fit, Sample, Target
-from .inference.local_search import best_exchanges, grow, polish, resize
-from .inference.variational.importance import smooth
+from .inference import Fit, Sample, Target, best_exchanges, grow, polish, resize, smooth
 from .naming import find_positions
 from .predictions import Component, PredictiveMixture, average_predictions
 from .sets import as_count, as_size, jaccard_distance

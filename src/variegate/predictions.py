@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from .likelihoods import PredictiveLikelihood
-from .likelihoods.counts import count_law
+from .likelihoods import PredictiveLikelihood, count_law
 from .types import FloatArray, IntArray
 
 INVERSE_LINKS = {"logit": special.expit, "probit": special.ndtr, "hazard": np.asarray}

@@ -1,6 +1,6 @@
 """What a fit found, as a value: the columns, the training rows, the posterior, and the chosen set."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .candidates import Candidates
 from .design import Design
 from .groups import Group
-from .inference.certificate import Certificate
+from .inference import NOTHING, Certificate
 from .likelihoods import SumLikelihood
 from .naming import column_labels
 from .posterior import Posterior
@@ -60,7 +60,7 @@ class Selection:
     candidates: Candidates
     training: Training
     posterior: Posterior
-    chosen: IntArray  # features of the posterior
+    chosen: IntArray = field(default_factory=lambda: NOTHING)  # features of the posterior
     names: NDArray[Any] | None = None  # (M,) of the columns, where they have any
     classes: NDArray[Any] | None = None  # (K,)
     task: str = "regression"

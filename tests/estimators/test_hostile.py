@@ -42,8 +42,8 @@ def no_fit(monkeypatch):
     def started(*args, **kwargs):
         raise AssertionError("the fit was started")
 
-    monkeypatch.setattr("variegate.estimators.selector.sample", started)
-    monkeypatch.setattr("variegate.estimators.selector.fit", started)
+    monkeypatch.setattr("variegate.estimators.search.sample", started)
+    monkeypatch.setattr("variegate.estimators.search.fit_bound", started)
 
 
 # --- sizes that cannot be --------------------------------------------------------------------------------------------
@@ -81,7 +81,7 @@ def test_the_path_refuses_them_too(size):
 
 
 def test_a_size_above_the_usual_rank_raises_the_rank(monkeypatch):
-    monkeypatch.setattr("variegate.estimators.selector.RANK", 3)
+    monkeypatch.setattr("variegate.estimators.search.RANK", 3)
     assert regress(n_features_to_select=5).fit(X, Y).support_.sum() == 5
     assert regress(expected_size=4.0).fit(X, Y).posterior_.diagnostics().prior_expected_size == pytest.approx(4)
 
@@ -262,7 +262,7 @@ def test_a_stopped_refit_is_no_mixture_of_two(make, y, solver, monkeypatch):
     def stop(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(f"variegate.estimators.selector.{'fit' if solver else 'sample'}", stop)
+    monkeypatch.setattr(f"variegate.estimators.search.{'fit_bound' if solver else 'sample'}", stop)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X[:, ::-1], y)
     for ask in (model.predict, model.transform, model.predict_interval, lambda X: model.path([1])):

@@ -102,7 +102,7 @@ def test_a_column_that_screening_cannot_see_joins(monkeypatch):
     assert model.inclusion_probabilities_[399] > 0.99
     assert model.selection_.certificate.passes >= 3
     # and without the pass it would be lost
-    monkeypatch.setattr("variegate.estimators.selector.joining", lambda odds, most: np.zeros(len(odds), dtype=bool))
+    monkeypatch.setattr("variegate.estimators.certified.joining", lambda odds, most: np.zeros(len(odds), dtype=bool))
     lost = vg.DiverseRegressor(screen=20, **QUICK).fit(Z, y)
     assert lost.inclusion_probabilities_[399] == 0.0
     assert lost.selection_.certificate.largest > 0.99
@@ -110,7 +110,7 @@ def test_a_column_that_screening_cannot_see_joins(monkeypatch):
 
 def test_what_is_left_out_could_still_matter_is_a_warning(monkeypatch):
     Z, y = suppressor()
-    monkeypatch.setattr("variegate.estimators.selector.joining", lambda odds, most: np.zeros(len(odds), dtype=bool))
+    monkeypatch.setattr("variegate.estimators.certified.joining", lambda odds, most: np.zeros(len(odds), dtype=bool))
     with pytest.warns(
         vg.ConvergenceWarning, match=r"Some of the 380 columns that were left out could have.*\(screen\)"
     ):
@@ -199,8 +199,8 @@ def test_rounds_end(monkeypatch):
     Z, y = suppressor()
     monkeypatch.setattr(screened, "JOINS", 1e-12)  # never content
     monkeypatch.setattr(screened, "JOINS_TOO", 0.0)
-    monkeypatch.setattr("variegate.estimators.selector.start", lambda n_rows: 5)
-    monkeypatch.setattr("variegate.estimators.selector.ROUNDS", 3)
+    monkeypatch.setattr("variegate.estimators.certified.start", lambda n_rows: 5)
+    monkeypatch.setattr("variegate.estimators.certified.ROUNDS", 3)
     model = vg.DiverseRegressor(screen=20, **QUICK).fit(Z, y)
     assert model.selection_.certificate.passes == 4
 
@@ -210,7 +210,7 @@ def test_a_large_table_in_memory_is_screened_unless_told_otherwise(monkeypatch):
     whole = make(**QUICK).fit(X, y)
     assert whole.selection_.certificate is None
     monkeypatch.setattr(screened, "LARGE_BYTES", 0)
-    monkeypatch.setattr("variegate.estimators.selector.start", lambda n_rows: 3)
+    monkeypatch.setattr("variegate.estimators.certified.start", lambda n_rows: 3)
     some = make(**QUICK).fit(X, y)
     assert some.selection_.certificate.joined > 0
     assert_same_posterior(some, whole)

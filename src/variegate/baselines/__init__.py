@@ -4,5 +4,6 @@ from .choose import METHODS, as_method, chooses_size, select
 from .penalised import at_size
 from .problem import Method, Problem
 from .variational import Diverse
+from .variational import diverse_path as diverse_path
 
 __all__ = ["METHODS", "Diverse", "Method", "Problem", "as_method", "at_size", "chooses_size", "select"]

@@ -6,10 +6,8 @@ import numpy as np
 from sklearn.feature_selection import f_classif, f_regression
 from sklearn.linear_model import orthogonal_mp
 
-from ..inference import Target
-from ..inference.local_search import grow
-from ..likelihoods import SumLikelihood
-from ..likelihoods.terms import Terms, fitted_predictor
+from ..inference import Target, grow
+from ..likelihoods import SumLikelihood, Terms, fitted_predictor
 from ..priors import bernoulli_prior
 from ..tasks import task_named
 from ..types import FloatArray, IntArray

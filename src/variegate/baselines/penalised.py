@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from sklearn.linear_model import enet_path
 
-from ..likelihoods.terms import Squares, Terms
+from ..likelihoods import Squares, Terms
 from ..types import FloatArray, IntArray
 from .problem import Problem
 

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.preprocessing import StandardScaler
 
-from ..likelihoods.terms import Terms
+from ..likelihoods import Terms
 from ..tasks import task_named
 from ..types import FloatArray, IntArray
 

@@ -9,8 +9,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from ..estimators import ESTIMATORS
-from ..inference import ConvergenceWarning
-from ..inference.local_search import diverse_sets
+from ..inference import ConvergenceWarning, diverse_sets
 from ..similarity import SimilarityWarning
 from ..types import IntArray
 from .problem import Problem

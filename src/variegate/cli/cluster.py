@@ -16,7 +16,7 @@ def connected(address: str | None) -> Iterator[None]:
         return
     from joblib import parallel_config
 
-    from ..data.errors import optional
+    from ..data import optional
     from .messages import Failure
 
     distributed = optional("distributed", "cluster")

@@ -10,9 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..data import Table, read_gene_sets, read_network, read_table
-from ..data.places import read_groups, read_places, rows_of
-from ..data.text import trusting
+from ..data import Table, read_gene_sets, read_groups, read_network, read_places, read_table, rows_of, trusting
 from ..messages import Argument
 from ..similarity import (
     SimilarityFeatures,

@@ -10,16 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..data import Table
-from ..data.frames import RawTable
-from ..data.outcome import check_column, second_table
-from ..data.places import read_places, rows_of
-from ..data.table import TableReport
-from ..large import LargeTable, open_large_table, open_on_cluster
-from ..large.arrays import ArrayTable
-from ..large.beside import WithColumns
-from ..large.genotypes import open_genotypes
-from ..large.rows import SomeRows
+from ..data import RawTable, Table, TableReport, check_column, read_places, rows_of, second_table
+from ..large import ArrayTable, LargeTable, SomeRows, WithColumns, open_genotypes, open_large_table, open_on_cluster
 from ..similarity import Positions
 from .messages import Failure
 from .outcomes import outcome_columns

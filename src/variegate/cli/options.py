@@ -143,7 +143,7 @@ def _parsed(path: Path) -> dict[str, Any]:
 
 
 def _close(name: str, known: Iterable[str]) -> str:
-    from ..data.errors import did_you_mean  # with it come numerics, and this is called when all is lost anyway
+    from ..data import did_you_mean  # with it come numerics, and this is called when all is lost anyway
 
     return did_you_mean(name, (other.replace("_", "-") for other in known))
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..data.outcome import labels
+from ..data import labels
 from ..tasks import count_rows, survival_rows
 from .messages import Failure
 

@@ -11,11 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..candidates import by_column
-from ..data import Table, read_table
-from ..data.csv_table import open_text_table
-from ..data.errors import did_you_mean
-from ..data.frames import open_source
-from ..data.text import trusting
+from ..data import Table, did_you_mean, open_source, open_text_table, read_table, trusting
 from ..estimators import DiverseCounts, DiverseRegressor, DiverseSurvival
 from ..large import open_large_table
 from ..saving import load

@@ -1,6 +1,7 @@
 """Methods compared on the same splits, and selections on the same bootstraps, on one machine or on a cluster."""
 
 from .compare import compare
+from .frontier import OURS as OURS
 from .frontier import Frontier, frontier
 from .result import MEASURES, Comparison
 from .stability import StabilitySelection, stability_selection

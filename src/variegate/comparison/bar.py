@@ -3,7 +3,7 @@
 from types import TracebackType
 from typing import Self, TextIO
 
-from ..estimators.progress import ProgressLine, clock
+from ..estimators import ProgressLine, clock
 
 WIDTH = 24
 

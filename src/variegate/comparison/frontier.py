@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 
 from .. import plots
-from ..baselines import as_method, select
-from ..baselines.variational import diverse_path
+from ..baselines import as_method, diverse_path, select
 from ..candidates import by_column
 from ..checks import is_number, is_whole
 from ..estimators import EmptySelectionWarning

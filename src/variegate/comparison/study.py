@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 
 from .. import __version__, metrics
-from ..baselines.problem import Problem
+from ..baselines import Problem
 from ..candidates import choose_candidates
 from ..design import Design
-from ..estimators.side_information import similarity_features
+from ..estimators import similarity_features
 from ..screening import strongest
 from ..sets import as_index_set
 from ..similarity import from_columns

@@ -1,14 +1,30 @@
 """Reading tables and networks in the formats users have."""
 
 from .biogrid import read_biogrid
+from .csv_table import check_names as check_names
+from .csv_table import open_text_table as open_text_table
 from .edge_lists import read_edges
 from .errors import DataWarning, UnreadableInput
+from .errors import did_you_mean as did_you_mean
+from .errors import optional as optional
+from .frames import RawTable as RawTable
+from .frames import open_source as open_source
 from .gene_sets import read_gene_sets
 from .graphml import read_graphml
 from .network import Network, as_network, network_from_edges
+from .network import locate_names as locate_names
+from .network import unambiguous as unambiguous
+from .outcome import check_column as check_column
+from .outcome import labels as labels
+from .outcome import second_table as second_table
+from .places import read_groups as read_groups
+from .places import read_places as read_places
+from .places import rows_of as rows_of
 from .read_network import read_network
 from .string_db import read_string
 from .table import Table, TableReport, read_table
+from .text import read_text as read_text
+from .text import trusting as trusting
 
 __all__ = [
     "DataWarning",

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..data.text import read_text
+from ..data import read_text
 
 
 @dataclass(frozen=True)

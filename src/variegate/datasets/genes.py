@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..data import Network, UnreadableInput, network_from_edges, read_biogrid, read_gene_sets
-from ..data.network import unambiguous
+from ..data import Network, UnreadableInput, network_from_edges, read_biogrid, read_gene_sets, unambiguous
 from ..types import SURVIVAL
 from .dataset import Dataset, read_frame
 from .home import data_home as home

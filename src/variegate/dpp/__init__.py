@@ -7,6 +7,8 @@ from .low_rank import LowRankDPP
 from .matching import with_inclusion_prob
 from .powered import PoweredDPP
 from .sizes import SizeLaw, Sums, Trials
+from .volume import Volume as Volume
+from .volume import VolumeGains as VolumeGains
 
 # checked by mypy: these classes satisfy the Protocols
 _MEMBERS: tuple[type[SetDistribution], ...] = (IndependentSets, LowRankDPP)

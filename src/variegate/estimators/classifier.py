@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ..tasks import Classification
 from ..types import FloatArray, IntArray
-from .parameters import documented
+from .documented import documented
 from .selector import DiverseSelector
 
 

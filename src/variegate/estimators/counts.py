@@ -10,7 +10,7 @@ from ..checks import is_number
 from ..metrics import deviance_explained
 from ..tasks import Counts, count_rows
 from ..types import FloatArray
-from .parameters import documented, with_parameters
+from .documented import documented, with_parameters
 from .selector import READ, DiverseSelector
 
 

@@ -1,158 +1,117 @@
-"""The parameters and attributes that all estimators share: said once, checked once."""
+"""The parameters that all estimators share, as a value that is checked once."""
 
-from collections.abc import Callable
-from inspect import Parameter, Signature, signature
-from typing import Any, TypeVar
+from dataclasses import dataclass, fields
+from typing import Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from ..checks import is_number, is_whole
 from ..messages import Argument, Message, Words
 
 LARGEST_DIVERSITY = 1000  # chains agree with enumeration up to here; at 10,000 odds beyond e^300 matter
-
-Estimator = TypeVar("Estimator", bound=type[Any])
-
-PARAMETERS = """Parameters
-    ----------
-    similarity : "columns", array (M, d) or callable
-        What makes two features alike, so that one of them will do. "columns": their correlation, recomputed on the
-        rows of each fit. An array has a row for each column of X, and similar columns have similar rows: what the
-        functions of `variegate.similarity` make of a network, coordinates, groups or annotations (rows are matched to
-        columns by name where both have names). A callable gets the candidate columns (N, m), returns such an array.
-    prior, posterior : "dpp" or "bernoulli"
-        Whether the prior, and the family of `posterior_.q`, know of similarity: "dpp", a determinantal point process,
-        makes a set the less probable the more alike its members are; "bernoulli" takes each feature by itself. The
-        default prefers diverse sets; prior="bernoulli" is plain spike and slab. With a variational solver, which
-        fits q, ("bernoulli", "bernoulli") is mean field.
-    diversity : float
-        How much the prior wants features of a set to be unlike each other: the exponent of the volume that they span.
-        0 is prior="bernoulli", 1 a determinantal point process, more is more diverse. `vg.frontier` shows the price.
-    expected_size : float, optional
-        How many features you expect in a set before seeing y, on average. None: averaged over.
-    n_features_to_select : int or float, optional
-        Size of the selected set; a share of the candidates if a float up to 1.0. None: as many as the best set has,
-        which may be none at all. The posterior keeps sets of all sizes; `path` gives the best sets of other sizes.
-    fixed_size : bool
-        True: the posterior has only sets of `n_features_to_select` features.
-    average : bool
-        True: predictions and `coef_` are averaged over sets of the posterior, whatever is selected. False: they use
-        the selected set alone, for instance to compare sizes by cross-validation (averaged if that set is empty).
-    slab_precision : "auto" or float
-        How strongly the coefficients of the chosen columns are shrunk: their prior precision, in units of standardised
-        columns, like the penalty of a ridge regression. "auto": averaged over.
-    always_include : names, positions or mask of columns, optional
-        In every set (age, batch, …), hardly shrunk, and not counted in any size.
-    groups : (M,) labels or {column: label}, optional
-        Columns of the same label (the levels of a one-hot code, say) are selected together, as one feature; None and
-        NaN stand alone.
-    prior_log_odds : (M,) numbers or {column: number}, optional
-        What you know of single columns: added to their log-odds of being in a set, so that 1.0 makes the odds e times
-        as high. For a group the mean of its columns.
-    screen : int, optional
-        Number of columns to begin with (and all columns in groups), by a univariate test on the rows of the fit,
-        those in `always_include` apart; for tables with tens of thousands of columns. Columns that turn out to matter
-        join them: `selection_.certificate` says how many did, and the largest probability of a column left out.
-    solver : "chain", "rao_blackwell" or "fixed_form"
-        "chain": exact chains over sets, until the Monte Carlo error of every inclusion probability is below `tol`.
-        The others are the paper's variational methods: the best q by the evidence lower bound, and Algorithm 1 as
-        printed (slow, for reference). They settle on one of several near-copies.
-    max_iter : int, optional
-        The limit: laps of about 1,000 steps of each chain, or iterations. None: the solver's own.
-    tol : float, optional
-        When to stop. Chains: largest Monte Carlo error of an inclusion probability, 0.03 unless given. Variational:
-        when a step promises less than `tol` nats for each undecided feature, 0.005 unless given.
-    n_starts : int
-        Starts of "rao_blackwell" (at most; above 256 features it stops after the first that does not improve).
-    random_state : int, RandomState, Generator or None
-        Sets are drawn while fitting; an int makes fits repeatable.
-    n_jobs : int, optional
-        Threads for the classes of a multi-class problem in the variational solvers; chains use the cores that there
-        are. Results do not depend on either.
-    verbose : int
-        1 shows progress on stderr."""
-
-ATTRIBUTES = """Attributes
-    ----------
-    support_ : (M,) bool
-        The selected columns, those always included among them.
-    inclusion_probabilities_ : (M,)
-        Posterior probability of each column to be in the set; 0 for constant columns and those screened out.
-    inclusion_errors_ : (M,)
-        Monte Carlo standard error of each of these probabilities; NaN for the variational solvers.
-    groups_ : list of Group
-        Groups of features that stand in for each other, with the probability that one of them is in the set.
-    posterior_ : variegate.Posterior
-        The posterior over sets: sample, map, condition, alternatives, groups, diagnostics. Its features are the
-        candidates, named by column; `as_support` turns a set of them into columns.
-    converged_, n_iter_ :
-        Whether `tol` was reached, and the laps or iterations it took.
-    elbo_, elbo_trace_ :
-        Of the variational solvers: evidence lower bound and its trace.
-    n_features_in_, feature_names_in_ :
-        What X looked like."""
+SOLVERS = ("chain", "rao_blackwell", "fixed_form")
 
 
-def documented(estimator: Estimator) -> Estimator:
-    """Fill the shared parts into the docstring of an estimator."""
-    text = estimator.__doc__ or ""  # python -OO strips docstrings
-    estimator.__doc__ = text.replace("{parameters}", PARAMETERS).replace("{attributes}", ATTRIBUTES)
-    return estimator
+@dataclass(frozen=True, eq=False)
+class Parameters:
+    """What was asked for; `documented.py` says what each means. Refuses what no data could make sense of."""
 
+    similarity: Any
+    prior: str
+    diversity: float
+    posterior: str
+    expected_size: float | None
+    n_features_to_select: float | None
+    fixed_size: bool
+    average: bool
+    slab_precision: float | str
+    always_include: Any
+    groups: Any
+    prior_log_odds: Any
+    screen: int | None
+    solver: str
+    n_starts: int
+    max_iter: int | None
+    tol: float | None
+    random_state: Any
+    n_jobs: int | None
+    verbose: int
 
-def with_parameters(init: Callable[..., None], base: Callable[..., None]) -> None:
-    """Let the signature of a constructor that takes **others show those of the base, which scikit-learn reads."""
-    own = [p for p in signature(init).parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
-    others = [p for p in signature(base).parameters.values() if p.name != "self"]
-    init.__signature__ = Signature([*own, *others])  # type: ignore[attr-defined]
+    @classmethod
+    def of(cls, estimator: BaseEstimator) -> Self:
+        """Those of an estimator, as they are now."""
+        given = estimator.get_params(deep=False)
+        return cls(**{field.name: given[field.name] for field in fields(cls)})
 
+    def __post_init__(self) -> None:
+        self._check_prior()
+        self._check_sizes()
+        self._check_solver()
 
-def check_parameters(estimator: Any) -> None:
-    """Refuse parameters that no data could make sense of; the engine checks its own."""
-    for name in ("prior", "posterior"):
-        value = getattr(estimator, name)
-        if not (isinstance(value, str) and value in ("dpp", "bernoulli")):
-            raise ValueError(f'{name} must be "dpp" or "bernoulli", got {value!r}.')
-    for name, none in (("slab_precision", "auto"), ("expected_size", None)):
-        value = getattr(estimator, name)
-        learned = value is None if none is None else isinstance(value, str) and value == none
-        if not (learned or (is_number(value) and value > 0)):
+    @property
+    def power(self) -> float:
+        """The exponent of the volume in the prior."""
+        return float(self.diversity) if self.prior == "dpp" else 0.0
+
+    @property
+    def needs_phi(self) -> bool:
+        """Whether prior or posterior know of similarity."""
+        return "dpp" in (self.prior, self.posterior)
+
+    def _check_prior(self) -> None:
+        for name, value in (("prior", self.prior), ("posterior", self.posterior)):
+            if not (isinstance(value, str) and value in ("dpp", "bernoulli")):
+                raise ValueError(f'{name} must be "dpp" or "bernoulli", got {value!r}.')
+        if not (is_number(self.diversity) and 0 <= self.diversity <= LARGEST_DIVERSITY):
             raise ValueError(
-                Message(Argument(name), " must be ", Words(f"{none!r} or "), f"a number above zero, got {value!r}.")
+                Message(
+                    Argument("diversity"),
+                    f" must be a number from 0 to {LARGEST_DIVERSITY}, got {self.diversity!r}; 10 is much.",
+                )
             )
-    if not (is_number(estimator.diversity) and 0 <= estimator.diversity <= LARGEST_DIVERSITY):
-        raise ValueError(
-            Message(
-                Argument("diversity"),
-                f" must be a number from 0 to {LARGEST_DIVERSITY}, got {estimator.diversity!r}; 10 is much.",
+        if self.prior == "bernoulli" and self.diversity not in (0, 1):
+            raise ValueError(
+                f'prior="bernoulli" is a diversity of 0, got diversity={self.diversity!r}; leave one of them out.'
             )
-        )
-    if estimator.prior == "bernoulli" and estimator.diversity not in (0, 1):
-        raise ValueError(
-            f'prior="bernoulli" is a diversity of 0, got diversity={estimator.diversity!r}; leave one of them out.'
-        )
-    for name in ("fixed_size", "average"):
-        if not isinstance(getattr(estimator, name), bool | np.bool_):
-            raise ValueError(f"{name} must be True or False, got {getattr(estimator, name)!r}.")
-    if estimator.fixed_size and estimator.n_features_to_select is None:
-        raise ValueError("fixed_size=True needs to know the size: give n_features_to_select too.")
-    if estimator.screen is not None and not (is_whole(estimator.screen) and estimator.screen >= 1):
-        raise ValueError(
-            Message(Argument("screen"), f" must be a number of columns to begin with, got {estimator.screen!r}.")
-        )
-    if not (is_whole(estimator.n_starts) and estimator.n_starts >= 1):
-        raise ValueError(f"n_starts must be at least 1, a whole number, got {estimator.n_starts!r}.")
-    if estimator.max_iter is not None and not (is_whole(estimator.max_iter) and estimator.max_iter >= 1):
-        raise ValueError(
-            Message(Argument("max_iter"), f" must be a whole number, at least 1, got {estimator.max_iter!r}.")
-        )
-    if not (isinstance(estimator.solver, str) and estimator.solver in ("chain", "rao_blackwell", "fixed_form")):
-        raise ValueError(f'solver must be "chain", "rao_blackwell" or "fixed_form", got {estimator.solver!r}.')
-    if estimator.tol is not None and not (is_number(estimator.tol) and estimator.tol >= 0):
-        raise ValueError(Message(Argument("tol"), f" must be a number, zero or above, got {estimator.tol!r}."))
-    if estimator.tol == 0 and estimator.solver == "chain":
-        raise ValueError(
-            Message(
-                Argument("tol"), f" must be an error above zero, got {estimator.tol!r}: the chain would never stop."
+
+    def _check_sizes(self) -> None:
+        _check_positive("slab_precision", self.slab_precision, "auto")
+        _check_positive("expected_size", self.expected_size, None)
+        for name, value in (("fixed_size", self.fixed_size), ("average", self.average)):
+            if not isinstance(value, bool | np.bool_):
+                raise ValueError(f"{name} must be True or False, got {value!r}.")
+        if self.fixed_size and self.n_features_to_select is None:
+            raise ValueError("fixed_size=True needs to know the size: give n_features_to_select too.")
+        if self.screen is not None and not (is_whole(self.screen) and self.screen >= 1):
+            raise ValueError(
+                Message(Argument("screen"), f" must be a number of columns to begin with, got {self.screen!r}.")
             )
+
+    def _check_solver(self) -> None:
+        if not (is_whole(self.n_starts) and self.n_starts >= 1):
+            raise ValueError(f"n_starts must be at least 1, a whole number, got {self.n_starts!r}.")
+        if self.max_iter is not None and not (is_whole(self.max_iter) and self.max_iter >= 1):
+            raise ValueError(
+                Message(Argument("max_iter"), f" must be a whole number, at least 1, got {self.max_iter!r}.")
+            )
+        if not (isinstance(self.solver, str) and self.solver in SOLVERS):
+            raise ValueError(f'solver must be "chain", "rao_blackwell" or "fixed_form", got {self.solver!r}.')
+        if self.tol is not None and not (is_number(self.tol) and self.tol >= 0):
+            raise ValueError(Message(Argument("tol"), f" must be a number, zero or above, got {self.tol!r}."))
+        if self.tol == 0 and self.solver == "chain":
+            raise ValueError(
+                Message(
+                    Argument("tol"), f" must be an error above zero, got {self.tol!r}: the chain would never stop."
+                )
+            )
+
+
+def _check_positive(name: str, value: Any, learned: str | None) -> None:
+    """A number above zero, or the word for "to be learned"."""
+    if value is None if learned is None else isinstance(value, str) and value == learned:
+        return
+    if not (is_number(value) and value > 0):
+        raise ValueError(
+            Message(Argument(name), " must be ", Words(f"{learned!r} or "), f"a number above zero, got {value!r}.")
         )

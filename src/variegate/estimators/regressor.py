@@ -8,7 +8,7 @@ from sklearn.base import RegressorMixin
 
 from ..tasks import Regression
 from ..types import FloatArray
-from .parameters import documented
+from .documented import documented
 from .selector import DiverseSelector
 
 

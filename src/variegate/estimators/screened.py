@@ -9,13 +9,22 @@ from scipy import sparse
 
 from ..candidates import Candidates
 from ..design import Design
-from ..inference import ChainSettings, Fit, Sample, Target
-from ..inference.certificate import JOINS, Drawn, certify, fitted_ratio, how_many_sets
-from ..inference.chain.problem import Grid
-from ..inference.chain.sample import grid_of
-from ..inference.target import OthersRatio
+from ..inference import (
+    JOINS,
+    ChainSettings,
+    Drawn,
+    Fit,
+    Grid,
+    OthersRatio,
+    Sample,
+    Target,
+    certify,
+    fitted_ratio,
+    grid_of,
+    how_many_sets,
+)
 from ..large import LargeTable, Moments, first_look
-from ..likelihoods.checks import sample_weights
+from ..likelihoods import sample_weights
 from ..screening import strongest
 from ..selection import Training
 from ..tasks import Task
@@ -27,7 +36,6 @@ START_BYTES = 1 << 29  # so many that in single precision they take this much
 # Where some must join, those with a third of it do, too: they might be next, and every round is a pass over the table.
 JOINS_TOO = 0.001
 ROOM = 4  # columns to begin with, at least, for each feature that is asked for or expected
-QUICK = 4  # laps of the chains while columns still join
 ROUNDS = 8  # at most; 2,000 × 10⁶ genotypes with 20 causal ones take three or four
 
 

@@ -9,8 +9,7 @@ from scipy import sparse
 from .. import similarity
 from ..candidates import Candidates
 from ..design import Design
-from ..similarity.columns import factor_of_correlations
-from ..similarity.factorise import item_names
+from ..similarity import factor_of_correlations, item_names
 from ..types import FloatArray
 
 RANK = 300  # of the correlations: the eigendecomposition of every θ costs its cube

@@ -11,7 +11,7 @@ from ..metrics import concordance
 from ..predictions import NODE_WEIGHTS, NODES
 from ..tasks import Survival, as_survival
 from ..types import FloatArray
-from .parameters import documented
+from .documented import documented
 from .selector import READ, DiverseSelector
 
 

@@ -1,9 +1,31 @@
 """From the target to a posterior: exact chains, and the paper's variational methods."""
 
+from .certificate import JOINS as JOINS
+from .certificate import Certificate as Certificate
+from .certificate import Drawn as Drawn
+from .certificate import certify as certify
+from .certificate import fitted_ratio as fitted_ratio
+from .certificate import how_many_sets as how_many_sets
+from .chain.form import Form as Form
+from .chain.form_fit import Draws as Draws
+from .chain.form_fit import form_of as form_of
+from .chain.grid import PriorSizes as PriorSizes
+from .chain.problem import Grid as Grid
+from .chain.sample import CHAINS as CHAINS
 from .chain.sample import ChainSettings, Hyperparameters, Sample, sample
+from .chain.sample import can_sample as can_sample
+from .chain.sample import grid_of as grid_of
+from .local_search import NOTHING as NOTHING
+from .local_search import best_exchanges as best_exchanges
+from .local_search import diverse_sets as diverse_sets
+from .local_search import grow as grow
+from .local_search import polish as polish
+from .local_search import resize as resize
 from .progress import ConvergenceWarning, Progress
+from .target import OthersRatio as OthersRatio
 from .target import Target
 from .variational.fit import Settings, fit
+from .variational.importance import smooth as smooth
 from .variational.result import Fit
 
 __all__ = [

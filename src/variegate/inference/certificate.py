@@ -22,8 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..large import Moments
-from ..likelihoods import Grouped
-from ..likelihoods.approximate import SHARED
+from ..likelihoods import SHARED, Grouped
 from ..types import FloatArray, IntArray
 from .chain.problem import Grid
 from .outside import Given, LookOutside, stacked

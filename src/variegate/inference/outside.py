@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..large import Block, Moments
-from ..likelihoods.flips import Factor
-from ..likelihoods.probe import Members, Probe
+from ..likelihoods import Factor, Members, Probe
 from ..types import FloatArray, IntArray
 
 # Products are centred after the multiplication if all means of a block are below this many standard deviations: in

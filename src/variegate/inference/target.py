@@ -8,10 +8,16 @@ from typing import Any, Literal, NamedTuple, Self, cast
 import numpy as np
 import numpy.typing as npt
 
-from ..dpp import IndependentSets, LowRankDPP, PoweredDPP, SetDistribution, Sums, of_size
-from ..dpp.volume import Volume, VolumeGains
-from ..likelihoods import ExchangeLikelihood, FlipLikelihood, GainsLikelihood, Likelihood, QuadraticLikelihood
-from ..likelihoods.protocol import gains_are_exact, roughly
+from ..dpp import IndependentSets, LowRankDPP, PoweredDPP, SetDistribution, Sums, Volume, VolumeGains, of_size
+from ..likelihoods import (
+    ExchangeLikelihood,
+    FlipLikelihood,
+    GainsLikelihood,
+    Likelihood,
+    QuadraticLikelihood,
+    gains_are_exact,
+    roughly,
+)
 from ..priors import Prior, volume_prior
 from ..sets import as_index_set, as_size
 from ..types import FloatArray, IntArray

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..data import UnreadableInput
-from ..data.csv_table import check_names
+from ..data import UnreadableInput, check_names
 from ..types import IntArray
 from .protocol import Block, Work, blocks_of, by_rows, check_numbers, here
 

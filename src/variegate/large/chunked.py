@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..data import UnreadableInput
-from ..data.csv_table import check_names
-from ..data.errors import optional
+from ..data import UnreadableInput, check_names, optional
 from ..types import IntArray
 from .protocol import BLOCK_BYTES, WIDEST, Block, Work, blocks_of, here
 

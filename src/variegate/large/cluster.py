@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from ..data.errors import optional
+from ..data import optional
 from ..types import IntArray
 from .protocol import Block, Work, check_numbers, here
 

@@ -10,9 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..data import UnreadableInput
-from ..data.csv_table import check_names
-from ..data.errors import optional
+from ..data import UnreadableInput, check_names, optional
 from ..types import IntArray
 from .protocol import Block, Work, blocks_of, here
 

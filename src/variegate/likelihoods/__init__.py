@@ -1,13 +1,30 @@
 """p(y | γ): what a set of features is worth, coefficients integrated out."""
 
 from ..types import FloatArray, IntArray
+from .approximate import SHARED as SHARED
+from .augmentation import pick as pick
+from .augmentation import window as window
+from .auxiliary import Auxiliary as Auxiliary
+from .checks import new_rows as new_rows
+from .checks import sample_weights as sample_weights
+from .checks import table as table
 from .combined import SumLikelihood
 from .counts import NegativeBinomial, Poisson
+from .counts import PoissonTerms as PoissonTerms
+from .counts import count_law as count_law
 from .custom import CustomLikelihood
+from .flips import Factor as Factor
+from .flips import Flips as Flips
+from .flips import additions as additions
+from .flips import exchanges as exchanges
+from .flips import factorise as factorise
+from .flips import removals as removals
 from .gaussian import Gaussian
 from .grouped import Grouped
 from .laplace import Laplace
 from .logistic import Logistic
+from .probe import Members as Members
+from .probe import Probe as Probe
 from .protocol import (
     AugmentedLikelihood,
     Coefficients,
@@ -22,8 +39,16 @@ from .protocol import (
     QuadraticForm,
     QuadraticLikelihood,
 )
+from .protocol import Predictor as Predictor
+from .protocol import gains_are_exact as gains_are_exact
+from .protocol import roughly as roughly
 from .survival import Cox
+from .survival import CoxTerms as CoxTerms
+from .survival import checked_times as checked_times
 from .terms import Derivatives, Terms
+from .terms import Logits as Logits
+from .terms import Squares as Squares
+from .terms import fitted_predictor as fitted_predictor
 
 __all__ = [
     "AugmentedLikelihood",

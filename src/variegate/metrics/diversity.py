@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.spatial.distance import pdist
 
-from ..dpp.volume import Volume
+from ..dpp import Volume
 from ..sets import as_index_set
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..design import Design
 from ..groups import Group
-from ..likelihoods.checks import table
+from ..likelihoods import table
 from ..selection import Selection
 from ..types import FloatArray
 from .content import Metric, Row

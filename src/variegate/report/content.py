@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..estimators.side_information import similarity_features
+from ..estimators import similarity_features
 from ..groups import Group
-from ..inference.local_search import best_exchanges
+from ..inference import best_exchanges
 from ..posterior import Posterior
 from ..selection import Selection
 from ..types import FloatArray, IntArray

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..inference.chain.form import Form
+from ..inference import Form
 from ..selection import Selection
 from ..types import FloatArray, IntArray
 

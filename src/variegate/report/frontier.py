@@ -5,8 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ..comparison import Frontier
-from ..comparison.frontier import OURS
+from ..comparison import OURS, Frontier
 from .charts import signed, ticks
 
 WIDTH, HEIGHT, LEFT, BOTTOM = 700.0, 340.0, 60.0, 40.0

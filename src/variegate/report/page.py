@@ -13,13 +13,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from .. import __version__
-from ..comparison import Frontier
-from ..comparison.frontier import OURS
+from ..comparison import OURS, Frontier
 from ..diagnostics import Bound, Diagnostics
-from ..inference import ChainSettings, Sample
-from ..inference.chain.form import Form
-from ..inference.chain.form_fit import Draws, form_of
-from ..inference.chain.sample import can_sample
+from ..inference import ChainSettings, Draws, Form, Sample, can_sample, form_of
 from ..likelihoods import QuadraticLikelihood
 from ..selection import Selection
 from ..tables import Findings

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..diagnostics import HARDLY_ANY, OVERLOOKED, RELIABLE, Bound, Diagnostics
-from ..inference.certificate import JOINS
+from ..inference import JOINS
 from ..selection import Selection
 from ..types import IntArray
 

@@ -1,10 +1,13 @@
 """Similarity features Φ: what makes two features alike, as rows of unit length."""
 
 from .annotations import from_annotations
+from .columns import factor_of_correlations as factor_of_correlations
 from .columns import from_columns
 from .coordinates import from_coordinates
+from .factorise import item_names as item_names
 from .features import SimilarityFeatures, SimilarityWarning
 from .groups import from_groups
+from .groups import group_codes as group_codes
 from .kernel import from_kernel
 from .network import from_network, network_kernel
 from .positions import Positions, from_positions

@@ -11,7 +11,7 @@ import pandas as pd
 from scipy import sparse
 
 from ..checks import generator
-from ..data.network import locate_names
+from ..data import locate_names
 from .factorise import check_rank, factorise_known, feature_names, item_names
 from .features import SimilarityFeatures, SimilarityWarning
 from .kernels import CosineKernel

@@ -10,8 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from .. import metrics
-from ..likelihoods import FlipLikelihood, Logistic
-from ..likelihoods.terms import Logits, Terms
+from ..likelihoods import FlipLikelihood, Logistic, Logits, Terms
 from ..screening import likelihood_ratios
 from ..types import FloatArray
 

@@ -7,9 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import metrics
-from ..likelihoods import FlipLikelihood, NegativeBinomial, Poisson
-from ..likelihoods.counts import PoissonTerms
-from ..likelihoods.terms import Terms
+from ..likelihoods import FlipLikelihood, NegativeBinomial, Poisson, PoissonTerms, Terms
 from ..types import COUNTS, FloatArray
 from .strengths import gains_alone
 

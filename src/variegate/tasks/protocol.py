@@ -4,8 +4,7 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from ..likelihoods import FlipLikelihood
-from ..likelihoods.terms import Terms
+from ..likelihoods import FlipLikelihood, Terms
 from ..types import FloatArray
 
 

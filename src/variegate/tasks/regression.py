@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LinearRegression
 
 from .. import metrics
-from ..likelihoods import FlipLikelihood, Gaussian
-from ..likelihoods.terms import Squares, Terms
+from ..likelihoods import FlipLikelihood, Gaussian, Squares, Terms
 from ..screening import f_statistics
 from ..types import FloatArray
 

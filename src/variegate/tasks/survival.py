@@ -8,9 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .. import metrics
-from ..likelihoods import Cox, FlipLikelihood
-from ..likelihoods.survival import CoxTerms, checked_times
-from ..likelihoods.terms import Terms
+from ..likelihoods import Cox, CoxTerms, FlipLikelihood, Terms, checked_times
 from ..messages import Argument, Message
 from ..types import SURVIVAL, FloatArray
 from .strengths import gains_alone

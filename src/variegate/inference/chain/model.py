@@ -7,10 +7,16 @@ from typing import Any, NamedTuple, Self, cast
 import numpy as np
 import numpy.typing as npt
 
-from ...likelihoods import AugmentedLikelihood, ExpandedLikelihood, QuadraticLikelihood
-from ...likelihoods.augmentation import pick, window
-from ...likelihoods.auxiliary import Auxiliary
-from ...likelihoods.protocol import Predictor, QuadraticForm
+from ...likelihoods import (
+    AugmentedLikelihood,
+    Auxiliary,
+    ExpandedLikelihood,
+    Predictor,
+    QuadraticForm,
+    QuadraticLikelihood,
+    pick,
+    window,
+)
 from ...types import FloatArray, IntArray
 from ..local_search import NOTHING
 from ..target import Target

@@ -17,8 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from ...likelihoods.flips import Factor, Flips, additions, exchanges, factorise, removals
-from ...likelihoods.protocol import QuadraticForm
+from ...likelihoods import Factor, Flips, QuadraticForm, additions, exchanges, factorise, removals
 from ...types import FloatArray, IntArray
 from .model import Model, Position
 

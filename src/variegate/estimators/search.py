@@ -1,0 +1,240 @@
+"""From a table to a posterior over sets of its columns, as the parameters say."""
+
+import warnings
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_random_state
+
+from ..candidates import Candidates, by_column, choose_candidates, group_of_columns, log_odds_of_columns
+from ..design import Design
+from ..inference import (
+    ChainSettings,
+    ConvergenceWarning,
+    Fit,
+    OthersRatio,
+    PriorSizes,
+    Sample,
+    Settings,
+    Target,
+    sample,
+)
+from ..inference import fit as fit_bound
+from ..likelihoods import Grouped, SumLikelihood, sample_weights
+from ..messages import Argument, Message
+from ..naming import column_labels, find_positions
+from ..posterior import Posterior
+from ..priors import Prior, bernoulli_prior, dpp_prior
+from ..selection import Selection, Training
+from ..similarity import SimilarityWarning
+from ..tasks import Task
+from ..types import FloatArray, IntArray
+from .parameters import Parameters
+from .progress import ProgressLine
+from .side_information import RANK, log_norms, similarity_features
+from .sizes import largest_size, number_to_select, prior_size
+
+LOW_RANK = 15  # of a similarity, below which it decides the size of sets
+FIRST_SIZE = 10.0  # expected size of the prior before it is learned
+QUICK = 4  # laps of the chains while columns still join
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """The parameters, with the task and the columns that they speak of."""
+
+    asked: Parameters
+    task: Task
+    names: NDArray[Any] | None  # (M,) of the columns, if they have any
+    n_columns: int
+
+    # --- columns ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def labels(self) -> list[Any] | None:
+        """What columns that go together are called, for each column."""
+        return by_column(self.asked.groups, self.names, self.n_columns, "groups")
+
+    @cached_property
+    def groups(self) -> NDArray[Any] | None:
+        """The group of each column (M,), if there are any."""
+        return group_of_columns(self.labels)
+
+    @cached_property
+    def always(self) -> IntArray:
+        """The columns that are in every set."""
+        given = () if self.asked.always_include is None else self.asked.always_include
+        return find_positions(given, self.names, self.n_columns, "always_include", self.labels)
+
+    @cached_property
+    def tilt(self) -> FloatArray | None:
+        """Prior log-odds of all columns (M,), if any were given."""
+        given = self.asked.prior_log_odds
+        return log_odds_of_columns(by_column(given, self.names, self.n_columns, "prior_log_odds", self.labels))
+
+    def check_names(self) -> None:
+        """Refuse names that do not exist."""
+        _ = self.always, self.groups, self.tilt
+
+    def tilt_outside(self) -> FloatArray | None:
+        """What the prior has for each column alone (M,), beside its constant; None if it has nothing."""
+        power = self.asked.power
+        norms = log_norms(self.asked.similarity, self.names, self.n_columns) if power else None
+        if norms is None:
+            return self.tilt
+        return power * norms if self.tilt is None else self.tilt + power * norms
+
+    def candidates(self, varying: NDArray[np.bool_], kept: NDArray[np.bool_], references: IntArray) -> Candidates:
+        """What there is to choose from, of the columns (M,) that are kept."""
+        open_ = kept.copy()
+        open_[self.always] = False
+        return choose_candidates(self.n_columns, self.always, self.groups, open_, varying, references)
+
+    def warn_of_constants(self, varying: NDArray[np.bool_]) -> None:
+        """Say that some columns (M,) are constant."""
+        columns = np.setdiff1d(np.flatnonzero(~varying), self.always)
+        if len(columns):
+            example = f"number {columns[0]}" if self.names is None else repr(self.names[columns[0]])
+            warnings.warn(
+                f"{len(columns)} of {self.n_columns} columns are constant (e.g. {example}): they say nothing about "
+                "the outcome and are never selected.",
+                SimilarityWarning,
+                stacklevel=5,
+            )
+
+    # --- the target -------------------------------------------------------------------------------------------
+
+    def likelihood(self, candidates: Candidates, training: Training) -> Any:
+        """The likelihood of these rows over the features to choose from."""
+        options = {"covariates": training.covariates, "sample_weight": training.weights}
+        if self.asked.slab_precision != "auto":
+            options["slab_precision"] = float(self.asked.slab_precision)
+        parts: list[Any] = self.task.likelihoods(training.design, training.y, **options)
+        if candidates.is_grouped:
+            parts = [Grouped(part, candidates.unit) for part in parts]
+        return parts[0] if len(parts) == 1 else SumLikelihood(parts, n_jobs=self.asked.n_jobs)
+
+    def target(
+        self, candidates: Candidates, training: Training, others: int = 0, ratio: OthersRatio | None = None
+    ) -> Target:
+        """The posterior to sample, up to its constant; `others` are columns that are left out of it."""
+        asked, U = self.asked, candidates.n_units
+        phi = self._phi(candidates, training) if asked.needs_phi else None
+        most = largest_size(phi, U)
+        if most == 0:
+            raise ValueError("All rows of similarity are zero, so no feature can be in a set: give others.")
+        size = number_to_select(asked.n_features_to_select, U, most)
+        self._warn_of_rank(most, U)
+        tilt = None if self.tilt is None else candidates.gather(self.tilt)
+        expected = prior_size(asked.expected_size, most if asked.power else U, FIRST_SIZE)
+        prior = self._prior(phi, U, expected, tilt)
+        target = Target(
+            self.likelihood(candidates, training),
+            prior,
+            family=asked.posterior,  # type: ignore[arg-type]
+            phi=phi,
+            size=size if asked.fixed_size else None,
+            others=others,
+            others_ratio=ratio or OthersRatio(),
+            tilt=tilt,
+        )
+        if not others or asked.fixed_size:
+            return target
+        # so many are expected among all columns, those that are left out included
+        shift = PriorSizes.of(target).shift(prior_size(asked.expected_size, most, FIRST_SIZE))
+        return target.with_prior(prior.shifted(shift))
+
+    def _prior(self, phi: NDArray[Any] | None, n_units: int, size: float, tilt: FloatArray | None) -> Prior:
+        if phi is not None and self.asked.power:
+            return dpp_prior(phi, expected_size=size, log_odds=tilt, diversity=self.asked.power)
+        return bernoulli_prior(n_units, expected_size=size, log_odds=tilt)
+
+    def _phi(self, candidates: Candidates, training: Training) -> NDArray[Any]:
+        size = number_to_select(self.asked.n_features_to_select, candidates.n_units)
+        rank = max(RANK, 2 * (size or 0), int(2 * (self.asked.expected_size or 0)))
+        design, weights = training.design, training.row_weights
+        return similarity_features(self.asked.similarity, design, weights, candidates, self.names, rank)
+
+    def _warn_of_rank(self, rank: int, n_candidates: int) -> None:
+        """A similarity that was given, and lets hardly any features be in a set together, decides the answer."""
+        if not isinstance(self.asked.similarity, str) and rank < min(LOW_RANK, n_candidates // 2):
+            warnings.warn(
+                Message(
+                    f"The similarity has rank {rank}: at most {rank} of {n_candidates} features can be in a set "
+                    "together, and fewer are likely, whatever the data say; give one that tells more of them apart, "
+                    "such as by a smaller ",
+                    Argument("bandwidth"),
+                    " or a larger ",
+                    Argument("rank"),
+                    ".",
+                ),
+                SimilarityWarning,
+                stacklevel=6,
+            )
+
+    # --- the posterior ----------------------------------------------------------------------------------------
+
+    def settings(self) -> ChainSettings | Settings:
+        """How to sample or fit, and when to stop."""
+        asked = self.asked
+        average_size, average_slab = asked.expected_size is None, asked.slab_precision == "auto"
+        if asked.solver == "chain":
+            defaults = ChainSettings(average_size=average_size, average_slab=average_slab)
+            tol = defaults.tol if asked.tol is None else asked.tol
+            return replace(defaults, tol=tol, max_laps=defaults.max_laps if asked.max_iter is None else asked.max_iter)
+        return Settings(
+            solver=asked.solver,  # type: ignore[arg-type]
+            n_starts=asked.n_starts,
+            max_iter=asked.max_iter,
+            learn_size=average_size,
+            learn_slab=average_slab,
+            tol=Settings.tol if asked.tol is None else asked.tol,
+        )
+
+    def run(
+        self, target: Target, rng: np.random.Generator, starts: list[IntArray] | None = None, quick: bool = False
+    ) -> Sample | Fit:
+        """The posterior; a rough one if it is to be `quick`."""
+        settings = self.settings()
+        if quick and isinstance(settings, ChainSettings):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                return sample(target, rng, replace(settings, max_laps=min(QUICK, settings.max_laps)), starts=starts)
+        most = settings.max_laps if isinstance(settings, ChainSettings) else settings.iterations
+        with ExitStack() as stack:
+            callback = stack.enter_context(ProgressLine(most=most)) if self.asked.verbose else None
+            if isinstance(settings, ChainSettings):
+                return sample(target, rng, settings, starts=starts, callback=callback)
+            return fit_bound(target, rng, settings, callback=callback)
+
+    def in_memory(self, X: Any, y: NDArray[Any], weights: FloatArray | None, references: IntArray) -> Selection:
+        """The posterior over all columns of a table (N, M)."""
+        design = Design.of(X, sample_weights(weights, X.shape[0]))
+        candidates = self.candidates(design.varying, design.varying, references)
+        self.warn_of_constants(design.varying)
+        covariates = X[:, candidates.always] if len(candidates.always) else None
+        training = Training(design.take(candidates.columns), covariates, y, weights)
+        return self.selection(candidates, training, self.run(self.target(candidates, training), self.generator()))
+
+    def selection(self, candidates: Candidates, training: Training, found: Sample | Fit) -> Selection:
+        """What was found, as a value; no set is chosen yet."""
+        return Selection(
+            candidates=candidates,
+            training=training,
+            posterior=Posterior(found, candidates.unit_names(column_labels(self.names, self.n_columns), self.labels)),
+            names=self.names,
+            task=self.task.name,
+            size=number_to_select(self.asked.n_features_to_select, candidates.n_units),
+            average=self.asked.average,
+        )
+
+    def generator(self) -> np.random.Generator:
+        """The source of randomness."""
+        given = self.asked.random_state
+        if isinstance(given, np.random.Generator):
+            return given
+        return np.random.default_rng(check_random_state(given).randint(2**32, dtype=np.uint32))

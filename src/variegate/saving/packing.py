@@ -1,0 +1,142 @@
+"""Values as JSON with arrays beside it, and back; large arrays are held small.
+
+A table of few different values is held as their numbers, which is exact; other tables and Φ in single precision,
+unless that would change a column by more than a millionth of its standard deviation.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..similarity import SimilarityFeatures, item_names
+from .archive import PLAIN
+
+MANY_VALUES = 1 << 16
+LARGE = 1 << 20  # bytes of an array from which it is worth the effort to hold it small
+FAITHFUL = 1e-6  # largest change of a column in single precision, in standard deviations
+
+
+class Single(NamedTuple):
+    """An array that may be held in single precision."""
+
+    values: Any
+
+
+class Table(NamedTuple):
+    """A table (N, M) that may be held as numbers of its values, or in single precision."""
+
+    values: Any
+
+    def numbered(self) -> tuple[NDArray[Any], NDArray[Any]] | None:
+        """The different values, and the number of each entry's; None where they are many."""
+        first = self.values.ravel()[:MANY_VALUES]
+        if 4 * len(np.unique(first)) > len(first):
+            return None
+        values, numbers = np.unique(self.values, return_inverse=True)
+        if len(values) > MANY_VALUES:
+            return None
+        return values, numbers.reshape(self.values.shape).astype(np.min_scalar_type(len(values) - 1))
+
+    def is_faithful(self) -> bool:
+        """Whether single precision is enough."""
+        change = np.abs(self.values.astype(np.float32) - self.values).max(axis=0)
+        return bool((change <= FAITHFUL * self.values.std(axis=0)).all())
+
+
+class Pack:
+    """Turns values into JSON; arrays go into `arrays` under the name that the JSON mentions."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, NDArray[Any]] = {}
+
+    def put(self, value: Any, name: str) -> Any:
+        """JSON for a value; `name` is for the error."""
+        if isinstance(value, Table | Single):
+            return self._put_small(value, name)
+        if isinstance(value, np.generic):
+            value = value.item()
+        if value is None or isinstance(value, bool | int | float | str):
+            return {"float": repr(value)} if isinstance(value, float) and not np.isfinite(value) else value
+        if sparse.issparse(value):
+            table = sparse.csc_array(value)
+            parts = {"data": table.data, "indices": table.indices, "indptr": table.indptr}
+            return {"sparse": {k: self.put(v, name) for k, v in parts.items()}, "shape": list(table.shape)}
+        if isinstance(value, SimilarityFeatures):
+            array = self.put(Single(np.asarray(value)), name)
+            return {
+                "similarity": array,
+                "names": self.put(value.names, name),
+                "error": self.put(value.trace_error, name),
+            }
+        if isinstance(value, np.ndarray) and value.dtype.kind in PLAIN:
+            key = f"a{len(self.arrays)}"
+            self.arrays[key] = np.ascontiguousarray(value)
+            return {"array": key}
+        if isinstance(value, Mapping):
+            return {"map": [[self.put(k, name), self.put(v, name)] for k, v in value.items()]}
+        if isinstance(value, np.ndarray | list | tuple | set):
+            kind = "objects" if isinstance(value, np.ndarray) else "list"
+            return {kind: [self.put(item, name) for item in value]}
+        if hasattr(value, "to_numpy"):
+            return self.put(_with_names(value), name)
+        raise TypeError(
+            f"A file without code cannot hold {name} = {type(value).__name__}: give numbers, text, or arrays of them."
+        )
+
+    def _put_small(self, held: Table | Single, name: str) -> Any:
+        value = held.values
+        if not isinstance(value, np.ndarray) or value.dtype != np.float64 or value.nbytes < LARGE:
+            return self.put(value, name)
+        numbered = held.numbered() if isinstance(held, Table) else None
+        if numbered is not None:
+            return {"values": self.put(numbered[0], name), "numbers": self.put(numbered[1], name)}
+        if isinstance(held, Table) and not held.is_faithful():
+            return self.put(value, name)
+        return {"double": self.put(value.astype(np.float32), name)}
+
+
+def _with_names(frame: Any) -> Any:
+    """A data frame or Series of values by column as something that keeps the names of its rows."""
+    names, values = item_names(frame), frame.to_numpy()
+    if names is None:
+        return values
+    return SimilarityFeatures(values, names) if values.ndim == 2 else dict(zip(names, values.tolist(), strict=True))
+
+
+class Unpack:
+    """The way back."""
+
+    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.arrays = arrays
+
+    def get(self, value: Any) -> Any:
+        """Value of a piece of JSON."""
+        if not isinstance(value, dict):
+            return value
+        if "array" in value:
+            return self.arrays[value["array"]]
+        if "double" in value:
+            return self.get(value["double"]).astype(np.float64)
+        if "numbers" in value:
+            return self.get(value["values"])[self.get(value["numbers"])]
+        if "float" in value:
+            return float(value["float"])
+        if "sparse" in value:
+            parts = {k: self.get(v) for k, v in value["sparse"].items()}
+            table = sparse.csc_array((parts["data"], parts["indices"], parts["indptr"]), shape=tuple(value["shape"]))
+            table.check_format(full_check=True)
+            return table
+        if "similarity" in value:
+            return SimilarityFeatures(
+                self.get(value["similarity"]), self.get(value["names"]), self.get(value["error"])
+            )
+        if "map" in value:
+            return {self.get(k): self.get(v) for k, v in value["map"]}
+        if "objects" in value:
+            out = np.empty(len(value["objects"]), dtype=object)
+            out[:] = [self.get(item) for item in value["objects"]]
+            return out
+        return [self.get(item) for item in value["list"]]
