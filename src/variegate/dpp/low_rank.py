@@ -135,7 +135,13 @@ class LowRankDPP:
 
     def with_theta(self, theta: FloatArray) -> Self:
         """The same distribution with log-qualities `theta` (M,)."""
-        return self._related(self.phi, theta, self.items, self._log_floor)
+        theta = as_theta(theta)
+        if len(theta) != self.n_items:
+            raise ValueError(f"theta must have {self.n_items} entries, one per item, got {len(theta)}.")
+        other = object.__new__(type(self))  # Φ has been checked, and its norms are known
+        same = {"phi": self.phi, "items": self.items, "_log_norms": self._log_norms, "_log_floor": self._log_floor}
+        other.__dict__.update(same, theta=theta)
+        return other
 
     def shifted(self, shift: float) -> Self:
         """The same distribution with θ + shift; known eigenvalues are shifted, not computed again."""

@@ -126,7 +126,7 @@ class Target:
                 raise ValueError("size must be at least 1, got 0: the empty set needs no fit.")
         if phi is not None and np.shape(phi)[:1] != (self.n_features,):
             raise ValueError(f"phi must have {self.n_features} rows, one per feature, got shape {np.shape(phi)}.")
-        if phi is not None and self._volume is None:
+        if phi is not None and self.prior.phi is None and self._volume is None:
             phi = LowRankDPP(phi, self.prior.theta).phi  # checked
         object.__setattr__(self, "phi", phi)
         if self._volume is None and phi is not None:
