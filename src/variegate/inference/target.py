@@ -218,9 +218,15 @@ class Target:
 
     def distribution(self, theta: FloatArray) -> SetDistribution:
         """q_θ."""
-        return (
-            IndependentSets(theta) if self.phi is None or self.family == "bernoulli" else LowRankDPP(self.phi, theta)
-        )
+        return self._family.with_theta(theta)
+
+    @cached_property
+    def _family(self) -> IndependentSets | LowRankDPP:
+        """A member of the family; Φ is checked and measured once."""
+        nothing = np.zeros(self.n_features)
+        if self.phi is None or self.family == "bernoulli":
+            return IndependentSets(nothing)
+        return LowRankDPP(self.phi, nothing)
 
     def log_normalizer(self, q: SetDistribution) -> float:
         """log Σ_S e^{θ(S)} ν(S) over all sets, or all sets of the fixed size."""
@@ -238,7 +244,7 @@ class Target:
             return prior.log_normalizer if self.size is None else prior.log_normalizer_fixed_size(self.size)
         # log det(I + D(ΦΦᵀ + εN)D) = log det(I + εD²N) + log det(I + D'ΦΦᵀD'), D'² = D²/(1 + εD²N)
         shrink = np.logaddexp(0.0, self.prior.theta + 2 * self.volume.log_norms + np.log(self.volume.nugget))
-        shrunk = LowRankDPP(self.prior.phi, self.prior.theta - shrink)
+        shrunk = self.prior.with_theta(self.prior.theta - shrink)
         if self.size is None:
             return float(shrink.sum()) + shrunk.log_normalizer
         return self._prior_with_nugget(self.prior).log_normalizer_fixed_size(self.size)
