@@ -9,12 +9,11 @@ from sklearn.linear_model import orthogonal_mp
 from ..inference import Target, grow
 from ..likelihoods import SumLikelihood, Terms, fitted_predictor
 from ..priors import bernoulli_prior
-from ..tasks import task_named
+from ..tasks import RIDGE, task_named
 from ..types import FloatArray, IntArray
 from .problem import Problem
 from .univariate import filled
 
-WEAK_RIDGE = 0.01  # keeps coefficients finite where columns separate the classes
 INSIDE = 1e-10  # a column whose share outside the span of the set is below this has nothing to add
 LEAST_REDUNDANCY = 1e-3
 
@@ -68,7 +67,7 @@ def forward_score(problem: Problem, size: int, rng: np.random.Generator) -> IntA
 
 def score_statistics(terms: Terms, Z: FloatArray, chosen: list[int]) -> FloatArray:
     """U²/I of every column (M,) given those chosen; 0 for columns in their span."""
-    fit = terms.derivatives(fitted_predictor(terms, Z[:, chosen], WEAK_RIDGE))
+    fit = terms.derivatives(fitted_predictor(terms, Z[:, chosen], RIDGE))
     root = np.sqrt(fit.weight)
     weighted = root[:, None] * Z
     basis = np.linalg.qr(np.column_stack([root, weighted[:, chosen]]))[0]

@@ -2,6 +2,7 @@
 
 from .classification import Classification
 from .counts import Counts, count_rows
+from .protocol import RIDGE as RIDGE
 from .protocol import Task
 from .regression import Regression
 from .survival import Survival, as_survival, survival_rows

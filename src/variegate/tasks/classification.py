@@ -13,8 +13,7 @@ from .. import metrics
 from ..likelihoods import FlipLikelihood, Logistic, Logits, Terms
 from ..screening import likelihood_ratios
 from ..types import FloatArray
-
-RIDGE = 0.01  # precision of the logistic coefficients of standardised columns: keeps separable classes finite
+from .protocol import RIDGE
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from .. import metrics
 from ..likelihoods import FlipLikelihood, NegativeBinomial, Poisson, PoissonTerms, Terms
 from ..types import COUNTS, FloatArray
+from .protocol import RIDGE
 from .strengths import gains_alone
-
-RIDGE = 0.01  # precision of the coefficients of standardised columns: keeps them finite where a column separates
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 from ..likelihoods import FlipLikelihood, Terms
 from ..types import FloatArray
 
+RIDGE = 0.01  # precision of the coefficients of standardised columns: keeps them finite where a column separates
+
 
 class Task(Protocol):
     """A kind of outcome. `y` (N,) is encoded: numbers, class codes 0, …, K − 1, or rows with fields.

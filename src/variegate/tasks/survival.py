@@ -11,9 +11,9 @@ from .. import metrics
 from ..likelihoods import Cox, CoxTerms, FlipLikelihood, Terms, checked_times
 from ..messages import Argument, Message
 from ..types import SURVIVAL, FloatArray
+from .protocol import RIDGE
 from .strengths import gains_alone
 
-RIDGE = 0.01  # precision of the coefficients of standardised columns: keeps them finite where a column separates
 HAPPENED = {"1", "1.0", "true", "t", "yes", "y", "dead", "died", "deceased", "death", "event", "failed", "relapsed"}
 CENSORED = {"0", "0.0", "false", "f", "no", "n", "alive", "living", "censored", "none", "no event", "event-free"}
 

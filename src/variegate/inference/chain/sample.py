@@ -202,8 +202,13 @@ def sample(
             return _value(model, settings, found)
         starts = first_sets(model, CHAINS, rng) if starts is None else [model.possible(S, rng) for S in starts]
         found = run_chains(model, starts, rng, Limits(settings.tol, settings.max_laps), report)
+    _warn_if_cut_short(found, settings)
+    return _value(model, settings, found)
+
+
+def _warn_if_cut_short(found: Chains, settings: ChainSettings) -> None:
     if found.interrupted:
-        warnings.warn("Interrupted: the probabilities are what was found so far.", ConvergenceWarning, stacklevel=2)
+        warnings.warn("Interrupted: the probabilities are what was found so far.", ConvergenceWarning, stacklevel=3)
     elif not found.converged:
         warnings.warn(
             Message(
@@ -215,9 +220,8 @@ def sample(
                 ").",
             ),
             ConvergenceWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
-    return _value(model, settings, found)
 
 
 def _checked_conditions(target: Target, included: npt.ArrayLike, excluded: npt.ArrayLike) -> tuple[IntArray, IntArray]:
