@@ -175,7 +175,13 @@ def scale() -> str:
     ]  # fmt: skip
     ratio = found[100_000]["seconds"] / found[10_000]["seconds"]
     head = ["", "seconds", "memory / (X and Φ)", "two seeds differ, mean / largest", "largest error reported"]
-    return table(head, rows) + f"\n\nTen times the features take {ratio:.1f} times the time."
+    return "\n\n".join(
+        [
+            "Growth with the number of features, `DiverseRegressor`, memory over what the process had after its imports:",
+            table(head, rows),
+            f"Ten times the features take {ratio:.1f} times the time.",
+        ]
+    )
 
 
 def blocks() -> str:

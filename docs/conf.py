@@ -8,6 +8,7 @@ from docutils import nodes
 from sphinx import addnodes
 
 import variegate
+import variegate.cli
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
@@ -113,7 +114,16 @@ def _link_names(app, doctree):
         link += node
 
 
+def _write_demo(app, error):
+    """Put the demo's report beside the front page, which links to it."""
+    if error is None and app.builder.name == "html":
+        out = Path(app.outdir) / "demo"
+        if variegate.cli.main(["demo", "--out", str(out), "--overwrite", "--quiet"]):
+            raise RuntimeError(f"The demo failed; try: variegate demo --out {out}")
+
+
 def setup(app):
     """Hook into autodoc, before napoleon."""
     app.connect("autodoc-process-docstring", _as_rst, priority=400)
     app.connect("doctree-read", _link_names)
+    app.connect("build-finished", _write_demo)
