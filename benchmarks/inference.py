@@ -129,7 +129,7 @@ def against_the_exact_sampler() -> str:
         rows.append([f"{name}, with importance weights", *errors(weighted, truth), k])
     return "\n\n".join(
         [
-            f"The same sizes, prior Bernoulli; textbook Gibbs of 25,000 sweeps ({seconds:.1f} s), two of them averaged.",
+            f"The same sizes, prior Bernoulli; textbook Gibbs, 25,000 steps ({seconds:.1f} s), two of them averaged.",
             table(["inclusion probabilities from", "mean error", "largest", "Pareto k̂"], rows),
         ]
     )

@@ -177,7 +177,7 @@ def scale() -> str:
     head = ["", "seconds", "memory / (X and Φ)", "two seeds differ, mean / largest", "largest error reported"]
     return "\n\n".join(
         [
-            "Growth with the number of features, `DiverseRegressor`, memory over what the process had after its imports:",
+            "Growth with features, `DiverseRegressor`; memory over what the process had after its imports:",
             table(head, rows),
             f"Ten times the features take {ratio:.1f} times the time.",
         ]
