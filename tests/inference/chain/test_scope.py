@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from chain_problems import Enumerated, Pace, close, make_target, model_of, walk
-from variegate.inference import ChainSettings, Target, sample
+from variegate.inference import ChainSettings, ConvergenceWarning, Target, sample
 from variegate.inference.chain import run
+from variegate.inference.chain.sample import CHAINS
 from variegate.inference.chain.scope import scope_probabilities, survey
 from variegate.likelihoods import Gaussian
 from variegate.priors import bernoulli_prior
@@ -48,6 +49,18 @@ def test_scopes_of_part_of_the_features_give_the_same_answer(monkeypatch, size):
     monkeypatch.setattr(run, "SCOPE", 5)
     found = sample(target, 1, ChainSettings(tol=0.005, average_size=False, average_slab=False))
     assert close(found, Enumerated(model_of(target)))
+
+
+def test_surveys_are_few_after_burn_in(monkeypatch):
+    """A survey of very many features takes longer than a lap, and says little that is new."""
+    surveyed, look = [], run.survey
+    monkeypatch.setattr(run, "survey", lambda *given: surveyed.append(1) or look(*given))
+    monkeypatch.setattr(run, "ALL", 1)
+    monkeypatch.setattr(run, "SCOPE", 5)
+    with pytest.warns(ConvergenceWarning):
+        found = sample(make_target("dpp", M=9), 1, ChainSettings(tol=1e-9, max_laps=17))
+    assert (found.inclusion > 0).all()
+    assert len(surveyed) == CHAINS * (1 + run.BURN_IN + 3)  # before, in burn-in, and in laps 1, 9 and 17
 
 
 def test_scope_probabilities_sum_to_the_number_asked_for():

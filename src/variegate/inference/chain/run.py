@@ -31,6 +31,10 @@ EXPANDED = (0, 1, 3, 7)  # laps of burn-in after which a form of very many rows 
 FEWEST = 8  # laps after burn-in, so that four chains have 32 batches,
 FEWEST_AUGMENTED = 16  # and more if auxiliary variables give chains a longer memory
 PATIENCE = 1.15  # factor by which the number of laps grows between two checks of the errors
+# Laps after burn-in of which one ends with a survey. N = 2000, M = 10,000: 12.1 s of CPU if every lap does, 8.6 with
+# one in eight; mean error of probabilities below 0.01: 0.00035 if every lap does, 0.00036 with one in four, 0.00037
+# with one in all 37.
+SURVEYED = 8
 KEPT = 8  # sets kept per lap and chain
 
 
@@ -39,6 +43,14 @@ class Limits(NamedTuple):
 
     tol: float
     max_laps: int
+
+
+class Lap(NamedTuple):
+    """How a lap is run: so many stretches, and whether all features are surveyed at its end."""
+
+    pace: Pace
+    stretches: int
+    surveyed: bool = True
 
 
 class Chains(NamedTuple):
@@ -75,23 +87,24 @@ class Runner:
         self.draws: list[Draw] = []
         self.steps = 0
 
-    def run(self, scope: FloatArray | None, pace: Pace, stretches: int, stop: threading.Event) -> None:
+    def run(self, scope: FloatArray | None, plan: Lap, stop: threading.Event) -> None:
         """Run a lap. `scope` holds the probabilities (M,) of being in scope; None if all features are."""
         self.reset()
-        for t in range(stretches):
+        for t in range(plan.stretches):
             if stop.is_set():
                 return
             self._look_around(scope, t)
-            self.position, found = self.model.advance(self.position, self.local, pace, self.rng)  # type: ignore[arg-type]
+            self.position, found = self.model.advance(self.position, self.local, plan.pace, self.rng)  # type: ignore[arg-type]
             self.inclusion[found.features] += found.inclusion
             self.weight += found.weight  # also of features out of scope, which were not in the set
             self.visits += found.visits
             self.steps += found.steps
-            if (t + 1) % max(1, stretches // KEPT) == 0:
+            if (t + 1) % max(1, plan.stretches // KEPT) == 0:
                 self.draws.append(self.position.draw)
         if scope is not None:
             self.local = None  # its workspace is large, and the next lap has another scope
-            self._survey(pace.time * pace.rounds)
+            if plan.surveyed:
+                self._survey(plan.pace.time * plan.pace.rounds)
 
     def _look_around(self, scope: FloatArray | None, t: int) -> None:
         if scope is None and self.local is None:
@@ -142,7 +155,7 @@ def run_chains(
     interrupted, check = False, FEWEST if positions[0].auxiliary is None else FEWEST_AUGMENTED
     try:
         while batches.laps < limits.max_laps:
-            _lap(runners, scope, pace, stretches)
+            _lap(runners, scope, Lap(pace, stretches, surveyed=batches.laps % SURVEYED == 0))
             batches.add(np.stack([r.inclusion for r in runners]), np.stack([r.weight for r in runners]))
             kept.add(runners)
             if batches.laps < check:
@@ -173,7 +186,7 @@ def _burn_in(runners: list[Runner], n: int, pace: Pace, stretches: int) -> tuple
     for lap in range(BURN_IN):
         # the first expansions are around sets of the start: their moves are accepted until the form fits the posterior
         pace = pace._replace(trusting=lap < BURN_IN // 2)
-        _lap(runners, scope, pace, stretches)
+        _lap(runners, scope, Lap(pace, stretches))
         flips = max(float(np.mean([r.steps for r in runners])) / (stretches * pace.rounds), 1.0)
         pace = pace._replace(time=pace.time * float(np.clip(FLIPS / flips, 0.25, 4.0)))
         if not runners[0].model.augments and (runners[0].model.shared is None or lap in EXPANDED):
@@ -204,16 +217,16 @@ def _share(runners: list[Runner]) -> None:
         r.model, r.local = replace(r.model, shared=shared), None
 
 
-def _lap(runners: list[Runner], scope: FloatArray | None, pace: Pace, stretches: int) -> None:
+def _lap(runners: list[Runner], scope: FloatArray | None, plan: Lap) -> None:
     stop = threading.Event()
     threads = min(allowed(), len(runners))
     if threads == 1:
         for r in runners:
-            r.run(scope, pace, stretches, stop)
+            r.run(scope, plan, stop)
         return
     with ThreadPoolExecutor(threads) as pool:
         try:
-            list(pool.map(lambda r: r.run(scope, pace, stretches, stop), runners))
+            list(pool.map(lambda r: r.run(scope, plan, stop), runners))
         except BaseException:
             stop.set()
             raise
