@@ -93,7 +93,7 @@ def test_positions_from_another_file(run, folder):
     assert tables[0] == tables[1]
     pd.DataFrame({"v": ["v1"], "pos": [3]}).to_csv("map.csv", index=False)
     ran = run("select", "scan.bed", "--outcome", "trait.tsv:height", "--coordinates", "map.csv", "--quiet", *QUICK)
-    assert "expected the place of every feature, but 39 of 40 are not in it" in ran.err
+    assert "expected every feature, but 39 of 40 are not in it" in ran.err
 
 
 def cut(folder):

@@ -98,3 +98,15 @@ def test_a_bandwidth_of_nothing_makes_all_features_unlike(run, folder, bandwidth
     found = pd.read_csv("found/selection.csv").set_index("feature")["inclusion_probability"]
     assert found["d"] > 0.95
     assert "rank" not in ran.err
+
+
+def test_names_without_end_are_shortened(run, folder):
+    endless = "x" * 100_000
+    data().rename(columns={"c": endless}).to_csv("data.csv", index=False)
+    for option in (("--always-include", "q"), ("--categorical", f"{endless}y"), ("--outcome", "z"), ("--size", "99")):
+        ran = run(*SELECT, *option, "--out", "found")
+        assert ran.code == 1
+        assert max(map(len, ran.err.splitlines())) < 1000
+    with pytest.raises(ValueError, match="x…") as caught:
+        vg.data.read_table("data.csv", outcome=f"{endless}z")
+    assert len(str(caught.value)) < 1000

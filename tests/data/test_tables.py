@@ -263,6 +263,8 @@ BAD_TABLES = {
     "one column": (b"abc\ndef\n", "only one: 'abc'"),
     "duplicated column": (b"a,b,a\n1,2,3\n", "'a' is the name of numbers 1, 3"),
     "long line": (b"a,b\n1,2\n1,2,3\n", "line 3: expected 2 columns as in the header, got 3"),
+    "long second line": (b"id,a\ns0,1,9\ns1,2\n", "line 2: expected 2 columns as in the header, got 3"),
+    "short line of R": (b"a,b\ns0,1,2\ns1,2,3\ns2,4\n", "line 4: expected 3 columns as in the first row, got 2"),
     "short line": (b"a,b,c\n1,2,3\n\n1,2\n", "line 4: expected 3 columns as in the header, got 2"),
     "non-numeric cell": (b"a,b\n1,2\n3,4\n5,six\n7,8\n", "line 4, column 'b': expected a number, got 'six'"),
     "after a quoted line end": (b'n,a\n"x\ny",1\nz,2\nw,q\nv,3\n', "line 5, column 'a'"),

@@ -98,7 +98,7 @@ def large_positions(options: Mapping[str, Any], features: tuple[str, ...]) -> Po
         raise Failure(f"{path}: expected one position of each feature, since {table} is read in blocks; leave one")
     known = set(places.names)
     always = set(options.get("always_include") or ()) - known
-    rows = rows_of([name for name in features if name not in always], places.names, path, "the place")
+    rows = rows_of([name for name in features if name not in always], places.names, path, "coordinates", False)
     blocks = None if places.blocks is None else np.array(places.blocks, dtype=object)[rows]
     return _placed(places.points[rows, 0], blocks, len(features), how)
 

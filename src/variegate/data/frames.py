@@ -17,7 +17,7 @@ from scipy import sparse
 from ..messages import Argument, Message
 from .csv_table import TextTable, check_names, open_text_table, parse_text_table
 from .errors import UnreadableInput, optional
-from .text import check_unpacked, read_bytes
+from .text import check_unpacked, read_bytes, shortened
 
 _FEATURE_KEYS = ("features", "feature_names", "columns", "symbols", "genes", "names")
 _SAMPLE_KEYS = ("samples", "sample_ids", "ids", "index")
@@ -237,4 +237,4 @@ def _from_h5ad(path: str | Path) -> RawTable:
 
 
 def _brief(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
+    return f"{type(error).__name__}: {shortened(str(error), 120)}"

@@ -13,6 +13,7 @@ import pandas as pd
 from ..data import UnreadableInput
 from ..data.csv_table import check_names
 from ..data.errors import optional
+from ..data.text import shortened
 from ..types import IntArray
 from .protocol import Block, Work, blocks_of, here
 
@@ -142,7 +143,6 @@ def _side_file(path: Path, columns: dict[int, str]) -> pd.DataFrame:
         frame = pd.read_csv(path, sep=r"\s+", header=None, usecols=list(columns), dtype=kinds, na_filter=False)
     except Exception as error:  # the parser raises many kinds
         raise UnreadableInput(
-            f"{path}: expected six columns, as PLINK writes them, but it cannot be read "
-            f"({' '.join(str(error).split())[:120]})"
+            f"{path}: expected six columns, as PLINK writes them, but it cannot be read ({shortened(str(error), 120)})"
         ) from None
     return frame.set_axis(list(columns.values()), axis=1)
