@@ -24,7 +24,7 @@ from ..similarity import (
 )
 from .large_inputs import is_large, large_positions, read_large_table
 from .messages import Failure, as_option
-from .outcomes import outcome_columns, read_outcome
+from .outcomes import naming_columns, outcome_columns, read_outcome
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,8 @@ def read_input(options: Mapping[str, Any], told: str | None = None) -> Input:
 def _read_input(options: Mapping[str, Any], told: str | None) -> Input:
     if is_large(options["table"]):
         X, table, notes = read_large_table(options)
-        found = read_outcome(table.y, (), options)
+        with naming_columns(options, table.samples):
+            found = read_outcome(table.y, (), options)
         return Input(X, found.y, found.task, table, (*notes, *found.notes))
     table = read_table(
         options["table"],
@@ -61,7 +62,8 @@ def _read_input(options: Mapping[str, Any], told: str | None) -> Input:
     )
     notes = [f"read {len(table.samples)} samples and {len(table.features)} features from {told or options['table']}"]
     notes += _happened(table, options["classes"])
-    found = read_outcome(table.y, table.features, options)
+    with naming_columns(options, table.samples):
+        found = read_outcome(table.y, table.features, options)
     X = pd.DataFrame(table.X, columns=list(table.features), copy=False)
     return Input(X, found.y, found.task, table, (*notes, *found.notes))
 
@@ -129,7 +131,7 @@ def _from_places(options: Mapping[str, Any], features: tuple[str, ...]) -> Any:
         return large_positions(options, features)
     places = read_places(path)
     placed = _to_choose_from(options, features)
-    rows = rows_of(placed, places.names, path, "the place")
+    rows = rows_of(placed, places.names, path, "coordinates")
     points, seed = places.points[rows], options["seed"]
     if points.shape[1] > 1 or options["lonlat"]:
         phi = from_coordinates(points, options["bandwidth"] or "mean", lonlat=options["lonlat"], rng=seed, **rank)
@@ -145,7 +147,7 @@ def _from_group_file(options: Mapping[str, Any], features: tuple[str, ...]) -> A
         return from_annotations(read_gene_sets(path), features, **rank).named(features)
     names, groups = read_groups(path)
     placed = _to_choose_from(options, features)
-    rows = rows_of(placed, names, path, "the group")
+    rows = rows_of(placed, names, path, "groups")
     return _with_others(from_groups([groups[i] for i in rows], **rank), placed, features)
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ..checks import WrongOutcome
 from ..data.outcome import labels
+from ..data.text import shortened
 from ..tasks import count_rows, survival_rows
-from .messages import Failure
+from .messages import Failure, told
 
 FEW_VALUES = 10  # whole numbers with at most this many different values are taken for classes
 MANY_CLASSES = 50
@@ -41,6 +44,18 @@ def outcome_columns(options: Mapping[str, Any]) -> list[str]:
 def outcome_name(options: Mapping[str, Any]) -> str:
     """What the record and the page call the outcome."""
     return str(options["outcome"] or options["counts"] or f"{options['time']} until {options['event']}")
+
+
+@contextmanager
+def naming_columns(options: Mapping[str, Any], samples: Sequence[str]) -> Iterator[None]:
+    """Tell of a wrong outcome by file, column and sample."""
+    try:
+        yield
+    except WrongOutcome as error:
+        file = options["outcome_table"] or options["table"]
+        sample = "" if error.row is None else f", sample '{shortened(samples[error.row])}'"
+        column = options["counts"] if error.what == "y" else options[error.what]
+        raise Failure(f"{file}, column '{shortened(column)}'{sample}: {told(error.must)}") from error
 
 
 def read_outcome(columns: Any, features: Sequence[str], options: Mapping[str, Any]) -> Outcome:

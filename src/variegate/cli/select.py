@@ -21,6 +21,7 @@ from .clock import Clock
 from .files import check_apart, new_folder, writing
 from .inputs import Input, read_input, read_similarity
 from .messages import heard_warnings, is_watched, say, told
+from .outcomes import naming_columns
 from .record import as_json, run_record, unlike_before
 from .show import csv_text, show_comparison, show_selection
 
@@ -117,7 +118,7 @@ def warn_of_inputs(about: Mapping[str, Any], quiet: bool, heard: list[dict[str, 
 def fitted(options: Mapping[str, Any], data: Input, similarity: Any) -> Any:
     """The model; interrupted fits are none."""
     groups = list(data.table.groups) if any(group is not None for group in data.table.groups) else None
-    model = ESTIMATORS[data.task](
+    estimator = ESTIMATORS[data.task](
         similarity=similarity,
         expected_size=options["expected_size"],
         diversity=options["diversity"],
@@ -129,7 +130,9 @@ def fitted(options: Mapping[str, Any], data: Input, similarity: Any) -> Any:
         tol=options["tol"],
         random_state=options["seed"],
         verbose=int(is_watched(options["quiet"])),
-    ).fit(data.X, data.y)
+    )
+    with naming_columns(options, data.table.samples):
+        model = estimator.fit(data.X, data.y)
     if model.posterior_.fit.interrupted:
         raise KeyboardInterrupt
     return model.set_params(verbose=0)  # who watched the fit is no part of the model
