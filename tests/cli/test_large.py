@@ -52,7 +52,7 @@ def expected():
 def test_select(run, folder, kind, expected):
     ran = run("select", f"scan.{kind}", "--outcome", "trait.tsv:height", *QUICK, "--json")
     assert ran.code == 0, ran.err
-    assert "1 samples have no outcome in trait.tsv and are left out" in ran.err
+    assert "left out 1 sample without an outcome in trait.tsv" in ran.err
     answer, record = json.loads(ran.out), json.loads((folder / "found/run.json").read_text())
     certificate = answer["certificate"]
     assert certificate == record["certificate"]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..data import Table, read_gene_sets, read_network, read_table
 from ..data.places import read_groups, read_places, rows_of
 from ..data.text import trusting
-from ..messages import Argument
+from ..messages import Argument, counted
 from ..similarity import (
     SimilarityFeatures,
     from_annotations,
@@ -47,7 +47,7 @@ def read_input(options: Mapping[str, Any], told: str | None = None) -> Input:
 def _read_input(options: Mapping[str, Any], told: str | None) -> Input:
     if is_large(options["table"]):
         X, table, notes = read_large_table(options)
-        with naming_columns(options, table.samples):
+        with naming_columns(options, table.features, table.samples):
             found = read_outcome(table.y, (), options)
         return Input(X, found.y, found.task, table, (*notes, *found.notes))
     table = read_table(
@@ -60,9 +60,10 @@ def _read_input(options: Mapping[str, Any], told: str | None) -> Input:
         drop=options["exclude"] or (),
         **reading_options(options),
     )
-    notes = [f"read {len(table.samples)} samples and {len(table.features)} features from {told or options['table']}"]
+    samples, features = counted(len(table.samples), "sample"), counted(len(table.features), "feature")
+    notes = [f"read {samples} and {features} from {told or options['table']}"]
     notes += _happened(table, options["classes"])
-    with naming_columns(options, table.samples):
+    with naming_columns(options, table.features, table.samples):
         found = read_outcome(table.y, table.features, options)
     X = pd.DataFrame(table.X, columns=list(table.features), copy=False)
     return Input(X, found.y, found.task, table, (*notes, *found.notes))
@@ -86,13 +87,14 @@ def _happened(table: Table, classes: tuple[str, ...] | None) -> list[str]:
         kept = len(table.samples) + len(report.dropped_samples)
         said.append(f"kept {kept} of {kept + report.other_classes} samples, those of class {', '.join(classes)}")
     if report.dropped_samples:
-        said.append(f"left out {len(report.dropped_samples)} samples with missing values")
+        said.append(f"left out {counted(len(report.dropped_samples), 'sample')} with missing values")
     if report.dropped_features:
-        said.append(f"left out {len(report.dropped_features)} features with missing values")
+        said.append(f"left out {counted(len(report.dropped_features), 'feature')} with missing values")
     if report.imputed:
-        said.append(f"imputed {sum(report.imputed.values())} missing values in {len(report.imputed)} columns")
+        values = counted(sum(report.imputed.values()), "missing value")
+        said.append(f"imputed {values} in {counted(len(report.imputed), 'column')}")
     if report.constant:
-        said.append(f"{len(report.constant)} features are constant and cannot be selected")
+        said.append(f"{counted(len(report.constant), 'feature')} cannot be selected, being constant")
     if report.codes:
         names = ", ".join(map(repr, report.codes[:5])) + (", …" if len(report.codes) > 5 else "")
         codes = as_option(Argument("categorical", list(report.codes[:5])))

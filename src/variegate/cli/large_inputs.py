@@ -20,6 +20,7 @@ from ..large.arrays import ArrayTable
 from ..large.beside import WithColumns
 from ..large.genotypes import open_genotypes
 from ..large.rows import SomeRows
+from ..messages import counted
 from ..similarity import Positions
 from .messages import Failure
 from .outcomes import outcome_columns
@@ -49,9 +50,9 @@ def read_large_table(options: Mapping[str, Any]) -> tuple[LargeTable, Table, lis
             f"{where}: no sample of {options['table']} has an outcome there: {str(samples[0])!r} against "
             f"{str(y.index[0]) if len(y) else ''!r}; use the same ids in both, or say --outcome-id COLUMN"
         )
-    notes = [f"opened {N:,} samples and {M:,} features in {options['table']}"]
+    notes = [f"opened {counted(N, 'sample')} and {counted(M, 'feature')} in {options['table']}"]
     if len(rows) < N:
-        notes.append(f"{N - len(rows):,} samples have no outcome in {where} and are left out")
+        notes.append(f"left out {counted(N - len(rows), 'sample')} without an outcome in {where}")
     ids = samples[rows].astype(str)
     chosen = found if len(rows) == N else SomeRows(found, rows)
     further = [name for name in options.get("always_include") or () if name not in set(names)]

@@ -32,6 +32,17 @@ class Number(click.FloatRange):
 
 
 FILE = click.Path(exists=True, dir_okay=False, readable=True)
+
+
+class _Model(click.Path):
+    """A model.vg, or the folder of a run, which has one."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        inside = Path(value) / "model.vg"
+        return super().convert(str(inside) if inside.is_file() else value, param, ctx)
+
+
+MODEL = _Model(exists=True, dir_okay=False)
 TABLE = click.Path(exists=True, readable=True)  # a zarr array is a folder
 POSITIVE = Whole(min=1)
 SHARE = Number(0, 1, min_open=True, max_open=True)

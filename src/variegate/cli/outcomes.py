@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from ..checks import WrongOutcome
 from ..data.outcome import labels
 from ..data.text import shortened
+from ..design import ImmoderateColumn
+from ..messages import counted
 from ..tasks import count_rows, survival_rows
 from .messages import Failure, told
 
@@ -47,10 +49,13 @@ def outcome_name(options: Mapping[str, Any]) -> str:
 
 
 @contextmanager
-def naming_columns(options: Mapping[str, Any], samples: Sequence[str]) -> Iterator[None]:
-    """Tell of a wrong outcome by file, column and sample."""
+def naming_columns(options: Mapping[str, Any], features: Sequence[str], samples: Sequence[str]) -> Iterator[None]:
+    """Tell of a wrong column by its name, and of a wrong outcome by file, column and sample."""
     try:
         yield
+    except ImmoderateColumn as error:
+        name = shortened(features[error.column])
+        raise Failure(f"{options['table']}: columns must be of moderate size, got '{name}', {error.why}") from error
     except WrongOutcome as error:
         file = options["outcome_table"] or options["table"]
         sample = "" if error.row is None else f", sample '{shortened(samples[error.row])}'"
@@ -75,7 +80,11 @@ def _survival(frame: pd.DataFrame, options: Mapping[str, Any]) -> Outcome:
     y = survival_rows(frame[options["time"]], frame[options["event"]], entry, happened=options["event_value"])
     happened = int(y["event"].sum())
     told = f"survival: {happened} of {len(y)} samples had the event ({options['event']}), the others were censored"
-    few = (f"only {happened} samples had the event: little can be learned from them",) if happened < FEW_VALUES else ()
+    few = (
+        (f"only {counted(happened, 'sample')} had the event: little can be learned from so few",)
+        if happened < FEW_VALUES
+        else ()
+    )
     all_had = (
         f"no sample is censored: those without the event need the time at which they were last seen in "
         f"--time {options['time']}; where it is missing they are left out, and the answer is about the others only",

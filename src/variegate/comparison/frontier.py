@@ -17,6 +17,7 @@ from ..baselines.variational import diverse_path
 from ..candidates import by_column
 from ..checks import is_number, is_whole
 from ..estimators import EmptySelectionWarning
+from ..messages import counted
 from ..tasks import task_named
 from ..types import IntArray
 from .engine import Running, Work, collect
@@ -100,7 +101,7 @@ class Frontier:
         )
         told = f"log det {chosen['log det']:.2f}, largest |r| {chosen['largest |r|']:.2f}"
         return (
-            f"Recommended: {chosen['size']} features at diversity {chosen['diversity']:g} ({self.metric} "
+            f"Recommended: {counted(chosen['size'], 'feature')} at diversity {chosen['diversity']:g} ({self.metric} "
             f"{chosen['accuracy']:.3f}, {told}): {reason}."
         )
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..messages import Argument, Message
+from ..messages import Argument, Message, counted
 from .csv_table import MISSING, check_names
 from .encode import place
 from .errors import UnreadableInput
@@ -87,7 +87,7 @@ def _points(raw: RawTable, frame: pd.DataFrame) -> npt.NDArray[np.float64]:
             got = "nothing" if pd.isna(cell) else f"'{shortened(str(cell))}'"
             raise UnreadableInput(
                 f"{place(raw, int(wrong[0]))}: expected a number in '{shortened(str(name))}', the place of a feature, "
-                f"got {got} ({len(wrong)} such cells); fill it in"
+                f"got {got} ({counted(len(wrong), 'such cell')}); fill it in"
             )
     return points
 
