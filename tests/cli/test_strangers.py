@@ -85,6 +85,17 @@ def test_survival_of_the_dead_only_is_told(run, folder):
     assert json.loads((folder / "found/run.json").read_text())["data"]["task"] == "survival"
 
 
+def test_the_censored_are_not_given_away(run, folder):
+    table = data().drop(columns=["kind", "y"])
+    table["days"], table["died"] = np.where(np.arange(60) < 9, np.arange(60.0), np.nan), np.arange(60) < 9
+    table.to_csv("dead.csv", index=False)
+    ran = run("select", "dead.csv", "--time", "days", "--event", "died", "--out", "found")
+    assert ran.last_line.endswith(
+        "days (outcome) (51); choose --missing drop_samples to leave these samples out; but samples without the event "
+        "should stay, with the time when they were last seen in --time days"
+    )
+
+
 def test_an_id_column_of_no_table(run, folder):
     ran = run(*SELECT, "--outcome-id", "sample", "--out", "found")
     assert "--outcome-id needs --outcome-table" in ran.last_line

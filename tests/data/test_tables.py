@@ -490,12 +490,11 @@ def test_only_rows_of_the_classes_need_values(tmp_path):
     assert read_table(numbers, "y", classes=["1"]).samples == ("s1", "s3")
 
 
-def test_arrays_that_are_not_understood_are_refused(tmp_path):
-    np.savez(tmp_path / "t.npz", X=np.ones((3, 2)), features=["a", "b"], entrez=[1, 2], y=[1, 2, 3])
-    with pytest.raises(
-        UnreadableInput, match=r"the table 'X' \(3, 2\), .* got 'entrez' of shape \(2,\); save the file"
-    ):
-        read_table(tmp_path / "t.npz", "y")
+def test_arrays_that_are_not_about_samples_are_told(tmp_path):
+    Y = np.array([[1, 2], [3, 4], [5, 6]])
+    np.savez(tmp_path / "t.npz", X=np.ones((3, 2)), features=["a", "b"], entrez=[1, 2], Y=Y, level=0.5)
+    with pytest.warns(DataWarning, match="t.npz: ignoring entrez, level: not names, and no entry for each sample"):
+        assert read_table(tmp_path / "t.npz", "Y[1]").y.tolist() == [2, 4, 6]
 
 
 def test_ids_may_stand_beside_the_table(tmp_path):

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..data import Table, read_gene_sets, read_network, read_table
+from ..data.errors import MissingValues
 from ..data.places import read_groups, read_places, rows_of
 from ..data.text import trusting
 from ..messages import Argument, counted
@@ -23,7 +24,7 @@ from ..similarity import (
     from_positions,
 )
 from .large_inputs import is_large, large_positions, read_large_table
-from .messages import Failure, as_option
+from .messages import Failure, as_option, told
 from .outcomes import naming_columns, outcome_columns, read_outcome
 
 
@@ -38,35 +39,45 @@ class Input:
     notes: tuple[str, ...]
 
 
-def read_input(options: Mapping[str, Any], told: str | None = None) -> Input:
-    """Read the table that the options name; `told` is what notes call it, if not by its path."""
+def read_input(options: Mapping[str, Any], name: str | None = None) -> Input:
+    """Read the table that the options name; notes call it by its path, or by another name."""
     with trusting(options["trust"]):
-        return _read_input(options, told)
+        return _read_input(options, name)
 
 
-def _read_input(options: Mapping[str, Any], told: str | None) -> Input:
+def _read_input(options: Mapping[str, Any], name: str | None) -> Input:
     if is_large(options["table"]):
         X, table, notes = read_large_table(options)
         with naming_columns(options, table.features, table.samples):
             found = read_outcome(table.y, (), options)
         return Input(X, found.y, found.task, table, (*notes, *found.notes))
-    table = read_table(
-        options["table"],
-        outcome_columns(options),
-        outcome_table=options["outcome_table"],
-        outcome_id=options["outcome_id"],
-        classes=options["classes"] or (),
-        always_include=options.get("always_include") or (),
-        drop=options["exclude"] or (),
-        **reading_options(options),
-    )
+    table = _read_table(options)
     samples, features = counted(len(table.samples), "sample"), counted(len(table.features), "feature")
-    notes = [f"read {samples} and {features} from {told or options['table']}"]
+    notes = [f"read {samples} and {features} from {name or options['table']}"]
     notes += _happened(table, options["classes"])
     with naming_columns(options, table.features, table.samples):
         found = read_outcome(table.y, table.features, options)
     X = pd.DataFrame(table.X, columns=list(table.features), copy=False)
     return Input(X, found.y, found.task, table, (*notes, *found.notes))
+
+
+def _read_table(options: Mapping[str, Any]) -> Table:
+    try:
+        return read_table(
+            options["table"],
+            outcome_columns(options),
+            outcome_table=options["outcome_table"],
+            outcome_id=options["outcome_id"],
+            classes=options["classes"] or (),
+            always_include=options.get("always_include") or (),
+            drop=options["exclude"] or (),
+            **reading_options(options),
+        )
+    except MissingValues as error:
+        if options["time"] not in error.outcomes:
+            raise
+        last = "but samples without the event should stay, with the time when they were last seen"
+        raise Failure(f"{told(error)}; {last} in --time {options['time']}") from error
 
 
 def reading_options(options: Mapping[str, Any]) -> dict[str, Any]:

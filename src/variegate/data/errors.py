@@ -21,6 +21,18 @@ class UnreadableInput(ValueError):
         super().__init__(said if isinstance(said, Message) else brief(said))
 
 
+class MissingValues(UnreadableInput):
+    """Values are missing, perhaps of outcomes, whose names these are.
+
+    >>> MissingValues("expected no missing values", ["days"]).outcomes
+    ('days',)
+    """
+
+    def __init__(self, said: str, outcomes: Iterable[str] = ()) -> None:
+        super().__init__(said)
+        self.outcomes = tuple(outcomes)
+
+
 class DataWarning(UserWarning):
     """Something users should know about data that could be read.
 
