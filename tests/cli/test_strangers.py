@@ -184,3 +184,28 @@ def test_one_split_of_one_feature_has_no_nan(run, folder):
     ran = run(*SELECT, "--compare", "omp", "--repeats", "1", "--size", "1", "--out", "found")
     assert "on 1 split, ours" in ran.err
     assert "nan" not in ran.err
+
+
+def test_a_copy_of_the_outcome_is_noticed(run, folder):
+    data().assign(z=lambda frame: 3 - frame["y"]).to_csv("data.csv", index=False)
+    ran = run(*SELECT, "--out", "found")
+    assert "note: 'z' nearly equals the outcome (|r| above 0.999): is it known before" in ran.err
+    assert "leave it out by --exclude z" in ran.err
+    assert "nearly equals" not in run(*SELECT, "--exclude", "kind,z", "--out", "two").err
+
+
+def test_too_few_samples_are_told(run, folder):
+    data(1).to_csv("one.csv", index=False)
+    data(3).to_csv("three.csv", index=False)
+    assert "expected at least two samples, got one" in run("select", "one.csv", "--outcome", "y").last_line
+    ran = run("compare", "three.csv", "--outcome", "y", "--exclude", "kind")
+    assert "must have at least four rows, two of them to test on, got 3" in ran.last_line
+
+
+def test_what_is_no_model_is_told(run, folder, fitted):
+    assert "there is no model.vg in the folder '.'" in run("report", ".").last_line
+    assert (
+        "found/selection.csv: not a variegate model" in run("report", "found/selection.csv", "--overwrite").last_line
+    )
+    ran = run(*SELECT, "--config", "found/selection.csv")
+    assert ran.last_line.endswith("; give a .toml, or the run.json of a run. See variegate select --help.")

@@ -39,6 +39,8 @@ class _Model(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         inside = Path(value) / "model.vg"
+        if Path(value).is_dir() and not inside.is_file():
+            self.fail(f"there is no model.vg in the folder {str(value)!r}", param, ctx)
         return super().convert(str(inside) if inside.is_file() else value, param, ctx)
 
 
@@ -147,7 +149,10 @@ def _parsed(path: Path) -> dict[str, Any]:
         text = path.read_text("utf-8")
         content = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except (ValueError, OSError) as error:
-        raise click.UsageError(f"{path}: not readable as {path.suffix[1:].upper() or 'TOML'} ({error})") from error
+        kind = "JSON" if path.suffix == ".json" else "TOML"
+        raise click.UsageError(
+            f"{path}: not readable as {kind} ({error}); give a .toml, or the run.json of a run"
+        ) from error
     if not isinstance(content, dict):
         raise click.UsageError(f"{path}: expected options, got {type(content).__name__}")
     return content

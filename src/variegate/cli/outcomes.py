@@ -59,7 +59,7 @@ def naming_columns(options: Mapping[str, Any], features: Sequence[str], samples:
     except WrongOutcome as error:
         file = options["outcome_table"] or options["table"]
         sample = "" if error.row is None else f", sample '{shortened(samples[error.row])}'"
-        column = options["counts"] if error.what == "y" else options[error.what]
+        column = (options["outcome"] or options["counts"]) if error.what == "y" else options[error.what]
         raise Failure(f"{file}, column '{shortened(column)}'{sample}: {told(error.must)}") from error
 
 
@@ -116,6 +116,8 @@ def outcome_task(y: Any, name: str, asked: str | None) -> tuple[str, str]:
     distinct = pd.unique(values)
     numeric = values.dtype.kind in "fiu"
     shown = ", ".join(map(str, sorted(labels(distinct[:4]).tolist())))
+    if len(values) < 2:
+        raise Failure("expected at least two samples, got one: there is nothing to compare; is the file complete?")
     if len(distinct) < 2:
         raise Failure(f"the outcome {name!r} is the same for all samples ({shown}): there is nothing to predict")
     if asked == "regression" and not numeric:

@@ -23,9 +23,9 @@ def run_report(options: Mapping[str, Any]) -> None:
 
     path = Path(options["model"])
     out = path.with_name("report.html") if options["out"] is None else Path(options["out"])
-    about = _record(path.with_name("run.json"), fingerprint(path))
     with heard_warnings(options["quiet"]), new_file(out, options["overwrite"]) as file:
         model = load(path)
+        about = _record(path.with_name("run.json"), fingerprint(path))
         scores = _scores(path.with_name("comparison.csv"))
         traded = _frontier(path.with_name("frontier.csv"), model.selection_)
         write_report(file, model, about=about, comparison=scores, frontier=traded)

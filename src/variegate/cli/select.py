@@ -9,23 +9,27 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
+import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from ..baselines import METHODS, Diverse
 from ..comparison import Comparison, Frontier, compare, frontier
+from ..data.text import shortened
 from ..diagnostics import Diagnostics
 from ..estimators import ESTIMATORS
-from ..messages import counted
+from ..messages import Argument, counted
 from ..saving import save
 from ..tables import Findings, findings
 from .clock import Clock
 from .files import check_apart, fingerprint, new_folder, writing
 from .inputs import Input, read_input, read_similarity
-from .messages import heard_warnings, is_watched, say, told
+from .messages import as_option, heard_warnings, is_watched, say, told
 from .outcomes import naming_columns
 from .record import as_json, run_record, unlike_before
 from .show import csv_text, show_comparison, show_selection
 
+SAME = 0.999  # |r| with the outcome; of real columns that measure another thing .988 was seen (water and fat of meat)
 WEAK = 0.1  # a feature with a lower probability is chosen because a size was asked for
 LAPS = 4  # of a fit to be compared: fine probabilities are for the answer, a set of each split needs less
 FILES = (
@@ -106,7 +110,7 @@ def find_answer(options: Mapping[str, Any], clock: Clock, table: str | None = No
         with clock.step("tables"):
             found = findings(model, options["alternatives"])
             about["diagnostics"] = diagnosed(found.diagnostics, quiet)
-            for note in unsupported(found, options["size"]):
+            for note in (*unsupported(found, options["size"]), *the_outcome_itself(found, data)):
                 about["data"]["notes"].append(note)
                 say(f"note: {note}", quiet)
     about |= {"seconds": clock.seconds, "steps": clock.steps, "warnings": heard}
@@ -152,6 +156,18 @@ def unsupported(found: Findings, size: int | None) -> list[str]:
     were = "has a probability" if weak == 1 else "have probabilities"
     wanted = f"on average sets have {found.diagnostics.expected_size:.1f}"
     return [f"{weak} of the {size} chosen features {were} below {WEAK}: --size asked for {size}, but {wanted}"]
+
+
+def the_outcome_itself(found: Findings, data: Input) -> list[str]:
+    """A chosen column that is a copy of the outcome would be the answer, and not predict it."""
+    if not isinstance(data.X, pd.DataFrame) or data.task not in ("regression", "classification"):
+        return []
+    y = np.unique(data.y, return_inverse=True)[1] if data.task == "classification" else data.y
+    table = found.selection
+    names = [name for name in table["feature"][table["selected"]] if name in data.X.columns]
+    same = [name for name in names if abs(np.corrcoef(data.X[name], y)[0, 1]) > SAME]
+    ways = f"is it known before the outcome? Otherwise leave it out by {as_option(Argument('drop', same[:1]))}"
+    return [f"'{shortened(same[0])}' nearly equals the outcome (|r| above {SAME}): {ways}"] if same else []
 
 
 def diagnosed(found: Diagnostics, quiet: bool) -> dict[str, Any]:
