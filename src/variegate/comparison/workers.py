@@ -157,7 +157,7 @@ def _deaf_children() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
-    resource_tracker.ensure_running()  # would be started by the first process, and let all signals through (Python 3.11)
+    resource_tracker.ensure_running()  # else the first process starts it, and Python 3.11 then hears all signals
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
