@@ -250,3 +250,13 @@ def test_a_scheduler_that_is_not_there(run, folder, monkeypatch):
     assert ran.err.count("\n") == 1
     assert ran.err.startswith("variegate: error: --cluster: there is no Dask scheduler at tcp://127.0.0.1:1 (")
     assert ran.err.endswith("start one with `dask scheduler`, and workers with `dask worker ADDRESS`\n")
+
+
+def test_nothing_to_read_is_told(run, folder):
+    np.save("none.npy", np.ones((0, 3)))
+    np.save("some.npy", np.ones((4, 3)))
+    pd.DataFrame({"id": range(1, 5), "y": np.nan}).to_csv("blank.csv", index=False)
+    ran = run("select", "none.npy", "--outcome", "blank.csv:y")
+    assert "none.npy: expected samples and features, got a table of shape (0, 3)" in ran.last_line
+    ran = run("select", "some.npy", "--outcome", "blank.csv:y")
+    assert "blank.csv: expected the outcomes of some samples in y, got none" in ran.last_line

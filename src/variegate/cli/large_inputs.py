@@ -23,14 +23,14 @@ from ..large.rows import SomeRows
 from ..messages import counted
 from ..similarity import Positions
 from .messages import Failure
-from .outcomes import outcome_columns
+from .outcomes import outcome_columns, outcome_name
 
 LARGE = (".bed", ".zarr", ".npy")
 IN_MEMORY = ("id_column", "exclude", "categorical", "classes", "delimiter", "compare", "frontier")
 USUAL = {"samples": "rows", "missing": "error"}
 
 
-def is_large(path: str) -> bool:
+def read_in_blocks(path: str) -> bool:
     """Whether a table is read in blocks, by the ending of its name."""
     return Path(path).suffix.lower() in LARGE
 
@@ -40,15 +40,19 @@ def read_large_table(options: Mapping[str, Any]) -> tuple[LargeTable, Table, lis
     _check_options(options)
     found = (open_on_cluster if options.get("cluster") else open_large_table)(options["table"])
     N, M = found.shape
+    if not N or not M:
+        raise Failure(f"{options['table']}: expected samples and features, got a table of shape {(N, M)}")
     samples = found.samples if found.samples is not None else np.array([str(i + 1) for i in range(N)], dtype=object)
     names = found.names if found.names is not None else np.array([f"x{j}" for j in range(M)], dtype=object)
     second = second_table(options["outcome_table"], options["outcome_id"], None)
     y, where = _outcomes(options, second), second.where
+    if not len(y):
+        raise Failure(f"{where}: expected the outcomes of some samples in {outcome_name(options)}, got none")
     rows = np.flatnonzero(np.isin(samples.astype(str), y.index.astype(str)))
     if not len(rows):
         raise Failure(
             f"{where}: no sample of {options['table']} has an outcome there: {str(samples[0])!r} against "
-            f"{str(y.index[0]) if len(y) else ''!r}; use the same ids in both, or say --outcome-id COLUMN"
+            f"{str(y.index[0])!r}; use the same ids in both, or say --outcome-id COLUMN"
         )
     notes = [f"opened {counted(N, 'sample')} and {counted(M, 'feature')} in {options['table']}"]
     if len(rows) < N:

@@ -23,7 +23,7 @@ from ..saving import load
 from ..selection import selection_of
 from .files import check_apart, new_file
 from .inputs import reading_options
-from .large_inputs import is_large
+from .large_inputs import read_in_blocks
 from .messages import Failure, heard_warnings, say
 from .record import as_json
 from .show import csv_text, printable
@@ -51,7 +51,7 @@ def _predicted(options: Mapping[str, Any]) -> tuple[pd.DataFrame, str]:
     """The predictions, and their text."""
     with heard_warnings(options["quiet"]), trusting(options["trust"]):
         model = load(options["model"])
-        predicted = _of_large(options, model) if is_large(options["table"]) else _of_table(options, model)
+        predicted = _of_large(options, model) if read_in_blocks(options["table"]) else _of_table(options, model)
     return predicted, as_json(predicted.to_dict("records")) + "\n" if options["as_json"] else csv_text(predicted)
 
 
