@@ -97,7 +97,7 @@ def test_columns_whose_variance_no_float_can_hold(unit, form, rng):
     """Neither a constant column nor a numpy warning: an error that says what to do."""
     X = rng.uniform(1.0, 2.0, size=(30, 3))
     X[:, 1] *= unit
-    with pytest.raises(ValueError, match=r"variance (over|under)flows; rescale"):
+    with pytest.raises(ValueError, match=r"number 1, whose variance (over|under)flows; divide"):
         Design.of(form(X), np.ones(30))
 
 

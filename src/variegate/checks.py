@@ -4,6 +4,31 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+
+
+class WrongOutcome(ValueError):
+    """An outcome is not as it must be; names what, and the first wrong row where there is one.
+
+    >>> str(WrongOutcome("time", "must not be negative, got -1", 3))
+    'time in row 3 must not be negative, got -1'
+    """
+
+    def __init__(self, what: str, must: str, row: int | None = None) -> None:
+        super().__init__(what, must, row)
+        self.what, self.must, self.row = what, must, row
+
+    def __str__(self) -> str:
+        return f"{self.what}{'' if self.row is None else f' in row {self.row}'} {self.must}"
+
+
+def check_rows(right: npt.NDArray[np.bool_], what: str, must: str, got: Any, then: str = "") -> None:
+    """Raise unless every row (N,) is right; `got` has an entry for each row."""
+    if not right.all():
+        row, wrong = int(right.argmin()), int((~right).sum())
+        value = got[row] if isinstance(got[row], str) else f"{got[row]:g}"
+        more = f" ({wrong} such rows)" if wrong > 1 else ""
+        raise WrongOutcome(what, f"must {must}, got {value}{more}{then}", row)
 
 
 def is_number(value: Any) -> bool:

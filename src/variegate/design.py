@@ -22,6 +22,21 @@ SOME_ROWS = 256  # in which nearly every column varies that is not constant
 FAINT = 1e-150  # smaller standard deviations have squares with few or no digits
 
 
+class ImmoderateColumn(ValueError):
+    """A column whose variance no float can hold.
+
+    >>> str(ImmoderateColumn(3, "overflows"))
+    'X must have columns of moderate size, got number 3, whose variance overflows; divide it by a number'
+    """
+
+    def __init__(self, column: int, variance: str) -> None:
+        super().__init__(column, variance)
+        self.column, self.why = column, f"whose variance {variance}; divide it by a number"
+
+    def __str__(self) -> str:
+        return f"X must have columns of moderate size, got number {self.column}, {self.why}"
+
+
 @dataclass(frozen=True)
 class Design:
     """A table X whose standardised columns x̃_m = (x_m − centre_m) / scale_m are never stored.
@@ -42,10 +57,9 @@ class Design:
             centre = plain.cross(weights[None, :])[0] / n
             centred = cls(X, centre, plain.inverse_scale)
             scale = np.sqrt(np.maximum(centred.squares(weights[None, :])[0] / n, 0.0))
-        if not np.isfinite(scale).all():
-            raise ValueError("X must have columns of moderate size, got one whose variance overflows; rescale it.")
-        if _vary(X, np.flatnonzero(scale < FAINT), weights > 0):
-            raise ValueError("X must have columns of moderate size, got one whose variance underflows; rescale it.")
+        check_scale(scale)
+        for column in _varying(X, np.flatnonzero(scale < FAINT), weights > 0):
+            raise ImmoderateColumn(column, "underflows")
         for columns, values in _dense_parts(X, np.flatnonzero(scale <= FAR * np.abs(centre))):
             centre[columns], scale[columns] = _measured_closely(values, weights)
         constant = scale <= FAINT
@@ -294,6 +308,13 @@ def _dense_parts(X: Any, columns: IntArray) -> Iterator[tuple[IntArray, FloatArr
         yield some, values.astype(np.float64, copy=False)
 
 
-def _vary(X: Any, columns: IntArray, counted: NDArray[np.bool_]) -> bool:
-    """Whether any of these columns has two different values in the counted rows."""
-    return any(np.ptp(values[counted], axis=0).any() for _, values in _dense_parts(X, columns))
+def check_scale(scale: FloatArray) -> None:
+    """Raise unless the standard deviations (M,) are finite."""
+    if not np.isfinite(scale).all():
+        raise ImmoderateColumn(int(np.isfinite(scale).argmin()), "overflows")
+
+
+def _varying(X: Any, columns: IntArray, counted: NDArray[np.bool_]) -> Iterator[int]:
+    """Those of these columns that have two different values in the counted rows."""
+    for some, values in _dense_parts(X, columns):
+        yield from some[np.ptp(values[counted], axis=0) > 0].tolist()

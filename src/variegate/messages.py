@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
+
+_LONG_NAME = re.compile(r"(\S{100})\S{200,}(\S{2})")  # paths and lists of names to type stay whole
+
+
+def brief(text: str) -> str:
+    """Text in which no word goes on for hundreds of letters: names in files can have any length.
+
+    >>> len(brief("no column " + "x" * 100_000 + "; check the name"))
+    128
+    """
+    return _LONG_NAME.sub(r"\1…\2", text) if len(text) > 300 else text
+
+
+def counted(n: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "feature"), counted(1200, "feature")
+    ('1 feature', '1,200 features')
+    """
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 @dataclass(frozen=True)
@@ -47,7 +68,7 @@ class Message(str):
 
     def __new__(cls, *parts: str | Argument | Words) -> Self:
         """Join the parts."""
-        said = super().__new__(cls, "".join(map(str, parts)))
+        said = super().__new__(cls, brief("".join(map(str, parts))))
         said.parts = parts
         return said
 

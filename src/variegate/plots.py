@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .messages import counted
+
 Array = NDArray[Any]
 OURS, OTHERS = "#009E73", "#9A9A9A"  # one colour speaks, the rest is grey
 MARKERS = "osD^vP*Xh<>p"
@@ -85,7 +87,7 @@ def frontier(points: Any, y_label: str, recommended: Any, *, ours: str, ax: Any 
         rows = rows.sort_values("diversity")
         ax.errorbar(
             rows["log det"], rows["accuracy"], yerr=rows["error"], fmt="o-", color=colours[size], ms=5, lw=1.2,
-            elinewidth=0.6, label=f"{size} features",
+            elinewidth=0.6, label=counted(size, "feature"),
         )  # fmt: skip
     for i, (name, rows) in enumerate(finite[finite["method"] != ours].groupby("method", sort=False)):
         ax.scatter(

@@ -52,7 +52,7 @@ def expected():
 def test_select(run, folder, kind, expected):
     ran = run("select", f"scan.{kind}", "--outcome", "trait.tsv:height", *QUICK, "--json")
     assert ran.code == 0, ran.err
-    assert "1 samples have no outcome in trait.tsv and are left out" in ran.err
+    assert "left out 1 sample without an outcome in trait.tsv" in ran.err
     answer, record = json.loads(ran.out), json.loads((folder / "found/run.json").read_text())
     certificate = answer["certificate"]
     assert certificate == record["certificate"]
@@ -93,7 +93,7 @@ def test_positions_from_another_file(run, folder):
     assert tables[0] == tables[1]
     pd.DataFrame({"v": ["v1"], "pos": [3]}).to_csv("map.csv", index=False)
     ran = run("select", "scan.bed", "--outcome", "trait.tsv:height", "--coordinates", "map.csv", "--quiet", *QUICK)
-    assert "expected the place of every feature, but 39 of 40 are not in it" in ran.err
+    assert "expected every feature, but 39 of 40 are not in it" in ran.err
 
 
 def cut(folder):
@@ -250,3 +250,13 @@ def test_a_scheduler_that_is_not_there(run, folder, monkeypatch):
     assert ran.err.count("\n") == 1
     assert ran.err.startswith("variegate: error: --cluster: there is no Dask scheduler at tcp://127.0.0.1:1 (")
     assert ran.err.endswith("start one with `dask scheduler`, and workers with `dask worker ADDRESS`\n")
+
+
+def test_nothing_to_read_is_told(run, folder):
+    np.save("none.npy", np.ones((0, 3)))
+    np.save("some.npy", np.ones((4, 3)))
+    pd.DataFrame({"id": range(1, 5), "y": np.nan}).to_csv("blank.csv", index=False)
+    ran = run("select", "none.npy", "--outcome", "blank.csv:y")
+    assert "none.npy: expected samples and features, got a table of shape (0, 3)" in ran.last_line
+    ran = run("select", "some.npy", "--outcome", "blank.csv:y")
+    assert "blank.csv: expected the outcomes of some samples in y, got none" in ran.last_line

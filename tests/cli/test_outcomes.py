@@ -85,19 +85,33 @@ def test_counts_from_table_to_predictions(run, folder):
         (("--outcome", "a", "--exposure", "b"), 2, "--exposure needs --counts"),
         (("--time", "months", "--event", "status", "--task", "regression"), 2, "--task needs --outcome"),
         (("--time", "months", "--event", "code"), 1, "say which value means that it happened with --event-value"),
-        (("--time", "months", "--event", "code", "--event-value", "9"), 1, "event never is '9'; it holds 1, 2"),
-        (("--time", "a", "--event", "status"), 1, "time must not be negative"),
-        (("--time", "months", "--event", "none"), 1, "nothing to learn from"),
-        (("--time", "same", "--event", "status"), 1, "time must vary; got 3 in every row"),
+        (
+            ("--time", "months", "--event", "code", "--event-value", "9"),
+            1,
+            "p.csv, column 'code': never is '9'; it holds 1, 2",
+        ),
+        (("--time", "a", "--event", "status"), 1, "p.csv, column 'a', sample '2': must not be negative, got -"),
+        (
+            ("--time", "months", "--event", "none"),
+            1,
+            "p.csv, column 'none': must have happened in at least one row, got none",
+        ),
+        (("--time", "same", "--event", "status"), 1, "p.csv, column 'same': must vary, got 3 in every row"),
         (("--time", "month", "--event", "status"), 1, "did you mean 'months'?"),
         (("--time", "months", "--event", "status", "--classes", "dead"), 1, "--classes goes with --outcome"),
-        (("--counts", "a"), 1, "y must hold counts, whole numbers from 0"),
-        (("--counts", "code", "--exposure", "none"), 1, "exposure must be above zero"),
+        (("--counts", "a"), 1, "p.csv, column 'a', sample '1': must be a count, a whole number from 0, got 0."),
+        (
+            ("--counts", "code", "--exposure", "none"),
+            1,
+            "p.csv, column 'none', sample '1': must be above zero and finite, got 0 (",
+        ),
+        (("--counts", "many"), 1, "p.csv, column 'many', sample '3': must be a count of at most 1e+10, got 1e+15"),
     ],
 )
 def test_bad_outcomes_in_one_line(run, folder, options, code, says):
     frame = patients()
     frame["code"], frame["none"], frame["same"] = np.where(frame["status"] == "dead", 2, 1), 0, 3.0
+    frame["many"] = np.where(np.arange(N) == 2, 10**15, frame["code"])
     frame.to_csv("p.csv", index=False)
     ran = run("select", "p.csv", *options)
     assert ran.code == code

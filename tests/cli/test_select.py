@@ -274,7 +274,7 @@ def test_covariates_of_the_clinical_table(run, folder):
     assert predicted.code == 0, predicted.err
     assert len(predicted.out.splitlines()) == 61
     alone = run("predict", "variegate-out/model.vg", "genes.csv")
-    assert "the table lacks 4 of the" in alone.last_line
+    assert "genes.csv lacks 4 of the" in alone.last_line
     assert "for instance 'age'" in alone.last_line
 
 

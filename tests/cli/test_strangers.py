@@ -85,6 +85,17 @@ def test_survival_of_the_dead_only_is_told(run, folder):
     assert json.loads((folder / "found/run.json").read_text())["data"]["task"] == "survival"
 
 
+def test_the_censored_are_not_given_away(run, folder):
+    table = data().drop(columns=["kind", "y"])
+    table["days"], table["died"] = np.where(np.arange(60) < 9, np.arange(60.0), np.nan), np.arange(60) < 9
+    table.to_csv("dead.csv", index=False)
+    ran = run("select", "dead.csv", "--time", "days", "--event", "died", "--out", "found")
+    assert ran.last_line.endswith(
+        "days (outcome) (51); choose --missing drop_samples to leave these samples out; but samples without the event "
+        "should stay, with the time when they were last seen in --time days"
+    )
+
+
 def test_an_id_column_of_no_table(run, folder):
     ran = run(*SELECT, "--outcome-id", "sample", "--out", "found")
     assert "--outcome-id needs --outcome-table" in ran.last_line
@@ -98,3 +109,103 @@ def test_a_bandwidth_of_nothing_makes_all_features_unlike(run, folder, bandwidth
     found = pd.read_csv("found/selection.csv").set_index("feature")["inclusion_probability"]
     assert found["d"] > 0.95
     assert "rank" not in ran.err
+
+
+def test_names_without_end_are_shortened(run, folder):
+    endless = "x" * 100_000
+    data().rename(columns={"c": endless}).to_csv("data.csv", index=False)
+    for option in (("--always-include", "q"), ("--categorical", f"{endless}y"), ("--outcome", "z"), ("--size", "99")):
+        ran = run(*SELECT, *option, "--out", "found")
+        assert ran.code == 1
+        assert max(map(len, ran.err.splitlines())) < 1000
+    with pytest.raises(ValueError, match="x…") as caught:
+        vg.data.read_table("data.csv", outcome=f"{endless}z")
+    assert len(str(caught.value)) < 1000
+
+
+def test_predictions_say_where_columns_could_be(run, folder, fitted):
+    data().set_index("sample").drop(columns="kind").T.to_csv("turned.csv", index_label="gene")
+    ran = run("predict", "found", "turned.csv")
+    assert ran.last_line.endswith("if it has a column for each sample, say --samples columns")
+    assert run("predict", "found", "turned.csv", "--samples", "columns").code == 0
+    data()[["sample", "a", "y"]].to_csv("clinical.csv", index=False)
+    data().drop(columns=["a", "y", "kind"]).to_csv("genes.csv", index=False)
+    select = ("select", "genes.csv", "--outcome", "clinical.csv:y", "--always-include", "a", *QUICK)
+    assert run(*select, "--out", "two").code == 0
+    ran = run("predict", "two", "genes.csv")
+    assert ran.last_line.endswith(
+        "for instance 'a'; it has sample, b, c, d, e, …; if another table has it, say --outcome-table FILE"
+    )
+
+
+def test_links_to_nothing_are_noticed_before_the_work(run, folder, fitted):
+    (folder / "out").symlink_to("nowhere")
+    (folder / "p.csv").symlink_to("nowhere/p.csv")
+    ran = run(*SELECT, "--out", "out")
+    assert (
+        ran.err == "variegate: error: cannot write out: it is a link to nowhere, which is not there; remove the link\n"
+    )
+    ran = run("predict", "found", "data.csv", "--out", "p.csv")
+    assert "cannot write p.csv: There is no folder" in ran.last_line
+
+
+def test_the_record_of_another_run_is_not_taken(run, folder, fitted):
+    assert run(*SELECT, "--seed", "1", "--out", "two").code == 0
+    assert run("report", "found", "--overwrite").code == 0
+    shutil.copy("two/run.json", "found/run.json")
+    ran = run("report", "found", "--overwrite")
+    assert ran.code == 1
+    assert "found/run.json: the record of another run, of another model; move it away" in ran.last_line
+
+
+def test_features_that_only_the_size_has_chosen_are_told(run, folder):
+    ran = run(*SELECT, "--size", "4", "--out", "found")
+    said = "2 of the 4 chosen features have probabilities below 0.1: --size asked for 4, but on average sets have 2."
+    assert said in ran.err
+    assert said in " ".join(json.loads((folder / "found/run.json").read_text())["data"]["notes"])
+    assert "chosen features" not in run(*SELECT, "--size", "2", "--out", "two").err
+
+
+def test_a_column_that_is_too_large_or_small_is_named(run, folder):
+    for unit, variance in ((1e200, "overflows"), (1e-200, "underflows")):
+        data().assign(d=lambda frame, unit=unit: unit * frame["d"]).to_csv("data.csv", index=False)
+        said = f"data.csv: columns must be of moderate size, got 'd', whose variance {variance}; divide it by a number"
+        assert run(*SELECT, "--out", "found").last_line == f"variegate: error: {said}"
+    data().assign(d=lambda frame: 1e200 * frame["d"]).to_csv("data.csv", index=False)
+    assert "'d', whose variance overflows" in run(*SELECT, "--screen", "3", "--out", "found").last_line
+
+
+def test_one_split_of_one_feature_has_no_nan(run, folder):
+    compare = ("compare", "data.csv", "--outcome", "y", "--exclude", "kind", "--methods", "omp,lasso", "--size", "1")
+    ran = run(*compare, "--repeats", "1")
+    assert ran.code == 0, ran.err
+    assert "over 1 split\n" in ran.err
+    assert "nan" not in ran.out
+    ran = run(*SELECT, "--compare", "omp", "--repeats", "1", "--size", "1", "--out", "found")
+    assert "on 1 split, ours" in ran.err
+    assert "nan" not in ran.err
+
+
+def test_a_copy_of_the_outcome_is_noticed(run, folder):
+    data().assign(z=lambda frame: 3 - frame["y"]).to_csv("data.csv", index=False)
+    ran = run(*SELECT, "--out", "found")
+    assert "note: 'z' nearly equals the outcome (|r| above 0.999): is it known before" in ran.err
+    assert "leave it out by --exclude z" in ran.err
+    assert "nearly equals" not in run(*SELECT, "--exclude", "kind,z", "--out", "two").err
+
+
+def test_too_few_samples_are_told(run, folder):
+    data(1).to_csv("one.csv", index=False)
+    data(3).to_csv("three.csv", index=False)
+    assert "expected at least two samples, got one" in run("select", "one.csv", "--outcome", "y").last_line
+    ran = run("compare", "three.csv", "--outcome", "y", "--exclude", "kind")
+    assert "must have at least four rows, two of them to test on, got 3" in ran.last_line
+
+
+def test_what_is_no_model_is_told(run, folder, fitted):
+    assert "there is no model.vg in the folder '.'" in run("report", ".").last_line
+    assert (
+        "found/selection.csv: not a variegate model" in run("report", "found/selection.csv", "--overwrite").last_line
+    )
+    ran = run(*SELECT, "--config", "found/selection.csv")
+    assert ran.last_line.endswith("; give a .toml, or the run.json of a run. See variegate select --help.")

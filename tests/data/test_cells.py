@@ -28,6 +28,12 @@ def test_missing_values(tmp_path):
         assert filled.report.imputed == {"a": 1, "c": 1}
 
 
+def test_only_dropping_samples_helps_against_missing_outcomes():
+    said = r"got some in y .outcome. \(1\); choose missing='drop_samples' to leave these samples out$"
+    with pytest.raises(UnreadableInput, match=said):
+        read_table(FULL.assign(y=[1.0, np.nan]), "y")
+
+
 def test_missing_values_of_nullable_types():
     frame = pd.DataFrame({"a": pd.array([1, None, 3], dtype="Int64"), "b": pd.array(["u", None, "v"], dtype="string")})
     with pytest.raises(UnreadableInput, match=r"got some in a \(1\), b \(1\)"):

@@ -1,6 +1,8 @@
 """Edge lists, GraphML, objects and gene sets: small hand-written files, with the quirks that real ones have."""
 
 import gzip
+import os
+from threading import Thread
 
 import networkx as nx
 import numpy as np
@@ -236,3 +238,12 @@ def test_gene_sets(tmp_path):
 def test_bad_gene_sets(tmp_path, text, message):
     with pytest.raises(UnreadableInput, match=f"s.gmt.*{message}"):
         read_gene_sets(write(tmp_path, "s.gmt", text))
+
+
+def test_a_pipe_is_read_once(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = Thread(target=path.write_text, args=("a,b\nb,c\n",))
+    writer.start()
+    assert read_network(path).n_edges == 2
+    writer.join()

@@ -71,6 +71,20 @@ def test_groups(tmp_path):
 
 
 def test_features_are_found_by_name_or_category():
-    assert rows_of(["b", "sex=f", "sex=m"], ["sex", "b"], "f", "the place") == [1, 0, 0]
-    with pytest.raises(UnreadableInput, match=r"the place of every feature, but 2 of 3 .*'c'; .* drop=\['c', 'd'\]"):
-        rows_of(["a", "c", "d"], ["a"], "f", "the place")
+    assert rows_of(["b", "sex=f", "sex=m"], ["sex", "b"], "f", "coordinates") == [1, 0, 0]
+    with pytest.raises(
+        UnreadableInput, match=r"every feature, but 2 of 3 .*\(c, d\); .* drop=\['c', 'd'\], or give no"
+    ):
+        rows_of(["a", "c", "d"], ["a"], "f", "coordinates")
+
+
+def test_only_what_can_be_typed_is_advised():
+    names = [f"rs{i}" for i in range(500)]
+    for droppable in (True, False):
+        with pytest.raises(UnreadableInput) as caught:
+            rows_of(names[: 500 if droppable else 2], ["a"], "f", "coordinates", droppable)
+        assert "drop" not in str(caught.value)
+        assert str(caught.value).endswith(
+            "; add them, or give no coordinates, so that similarity comes from correlations"
+        )
+        assert "rs5" not in str(caught.value)

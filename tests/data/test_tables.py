@@ -263,6 +263,8 @@ BAD_TABLES = {
     "one column": (b"abc\ndef\n", "only one: 'abc'"),
     "duplicated column": (b"a,b,a\n1,2,3\n", "'a' is the name of numbers 1, 3"),
     "long line": (b"a,b\n1,2\n1,2,3\n", "line 3: expected 2 columns as in the header, got 3"),
+    "long second line": (b"id,a\ns0,1,9\ns1,2\n", "line 2: expected 2 columns as in the header, got 3"),
+    "short line of R": (b"a,b\ns0,1,2\ns1,2,3\ns2,4\n", "line 4: expected 3 columns as in the first row, got 2"),
     "short line": (b"a,b,c\n1,2,3\n\n1,2\n", "line 4: expected 3 columns as in the header, got 2"),
     "non-numeric cell": (b"a,b\n1,2\n3,4\n5,six\n7,8\n", "line 4, column 'b': expected a number, got 'six'"),
     "after a quoted line end": (b'n,a\n"x\ny",1\nz,2\nw,q\nv,3\n', "line 5, column 'a'"),
@@ -488,12 +490,11 @@ def test_only_rows_of_the_classes_need_values(tmp_path):
     assert read_table(numbers, "y", classes=["1"]).samples == ("s1", "s3")
 
 
-def test_arrays_that_are_not_understood_are_refused(tmp_path):
-    np.savez(tmp_path / "t.npz", X=np.ones((3, 2)), features=["a", "b"], entrez=[1, 2], y=[1, 2, 3])
-    with pytest.raises(
-        UnreadableInput, match=r"the table 'X' \(3, 2\), .* got 'entrez' of shape \(2,\); save the file"
-    ):
-        read_table(tmp_path / "t.npz", "y")
+def test_arrays_that_are_not_about_samples_are_told(tmp_path):
+    Y = np.array([[1, 2], [3, 4], [5, 6]])
+    np.savez(tmp_path / "t.npz", X=np.ones((3, 2)), features=["a", "b"], entrez=[1, 2], Y=Y, level=0.5)
+    with pytest.warns(DataWarning, match="t.npz: ignoring entrez, level: not names, and no entry for each sample"):
+        assert read_table(tmp_path / "t.npz", "Y[1]").y.tolist() == [2, 4, 6]
 
 
 def test_ids_may_stand_beside_the_table(tmp_path):

@@ -86,13 +86,13 @@ def test_pipelines_and_searches():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"y": np.full(N, -1)}, "counts, whole numbers from 0, got -1"),
-        ({"y": np.full(N, 0.5)}, "counts, whole numbers from 0, got 0.5"),
-        ({"y": np.full(N, np.nan)}, "counts, whole numbers from 0, got nan"),
+        ({"y": np.full(N, -1)}, "a count, a whole number from 0, got -1"),
+        ({"y": np.full(N, 0.5)}, "a count, a whole number from 0, got 0.5"),
+        ({"y": np.full(N, np.nan)}, "a count, a whole number from 0, got nan"),
         ({"y": np.zeros(N)}, "at least one count above zero"),
-        ({"y": np.array(["a"] * N)}, "y must hold counts, got 'a'"),
+        ({"y": np.array(["a"] * N)}, "y in row 0 must be a number, got 'a'"),
         ({"y": np.ones(N - 1), "exposure": None}, "an entry for each of the 200 rows of X, got 199"),
-        ({"exposure": np.zeros(N)}, "exposure must be above zero and finite in every row, got 0"),
+        ({"exposure": np.zeros(N)}, "exposure in row 0 must be above zero and finite, got 0"),
         ({"exposure": np.ones(3)}, "exposure must have an entry for each of the 200 rows, got 3"),
     ],
 )
@@ -126,3 +126,11 @@ def test_exposures_are_given_once():
     rows = vg.tasks.count_rows([1, 2, 3], [1.0, 2.0, 1.0])
     with pytest.raises(ValueError, match="exposure must be given once"):
         vg.tasks.count_rows(rows, [1.0, 1.0, 1.0])
+
+
+def test_large_counts_show_what_matters():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, M))
+    y = rng.poisson(10_000 * np.exp(0.5 * X[:, 2] - 0.4 * X[:, 6]) * rng.gamma(3, 1 / 3, size=100))
+    found = vg.DiverseCounts(random_state=0).fit(X, y).inclusion_probabilities_
+    assert np.flatnonzero(found > 0.5).tolist() == [2, 6]  # the auxiliary variables of such counts hardly move

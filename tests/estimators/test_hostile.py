@@ -238,7 +238,7 @@ def test_the_unit_of_y_makes_no_difference(unit, solver):
 
 @pytest.mark.parametrize("unit", [1e-200, 1e200, 1e300])
 def test_a_unit_of_y_that_no_float_can_square(no_fit, unit):
-    with pytest.raises(ValueError, match=r"y has values of about .*give it another unit"):
+    with pytest.raises(ValueError, match=r"y must have squares that a float can hold, got values of about "):
         regress().fit(X, Y * unit)
 
 

@@ -109,18 +109,18 @@ def test_events_in_words(event, expected):
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (np.column_stack([-Y["time"], Y["event"]]), "time must not be negative"),
-        (np.column_stack([Y["time"], np.zeros(N)]), "zeros only: nothing to learn from"),
+        (np.column_stack([-Y["time"], Y["event"]]), "time in row 0 must not be negative"),
+        (np.column_stack([Y["time"], np.zeros(N)]), "event must have happened in at least one row, got none"),
         (np.column_stack([np.ones(N), Y["event"]]), "got both of that kind"),
-        (np.column_stack([np.full(N, 2.5), Y["event"]]), "time must vary; got 2.5 in every row"),
+        (np.column_stack([np.full(N, 2.5), Y["event"]]), "time must vary, got 2.5 in every row"),
         (np.column_stack([Y["time"], Y["event"] + 1]), "got neither of that kind"),
         (
             pd.DataFrame({"t": Y["time"], "e": np.where(np.arange(N) == 3, None, "dead")}),
-            "event must be known .* 1 miss",
+            "event in row 3 must be known, got nothing; leave",
         ),
         (
             pd.DataFrame({"t": np.where(np.arange(N) == 3, np.nan, Y["time"]), "e": 1.0 * Y["event"]}),
-            "time must be finite",
+            "time in row 3 must be finite, got nan; leave",
         ),
         (Y["time"], "two columns, a time and whether the event happened, got 1"),
         (Y[:-1], "y must have an entry for each of the 160 rows of X, got 159"),
@@ -197,5 +197,5 @@ def test_lengths_must_agree(what):
 
 def test_no_events_are_noticed_before_the_first_look():
     X = np.random.default_rng(0).normal(size=(30, 8))
-    with pytest.raises(ValueError, match="event must be 1 in at least one row"):
+    with pytest.raises(ValueError, match="event must have happened in at least one row"):
         vg.DiverseSurvival(screen=3).fit(X, survival_rows(np.arange(1.0, 31), np.zeros(30)))

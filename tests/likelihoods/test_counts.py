@@ -128,10 +128,11 @@ def test_exposure_is_an_offset():
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ({"y": -1.0}, "counts, whole numbers from 0; got -1"),
-        ({"y": 0.5}, "whole numbers from 0; got 0.5"),
+        ({"y": -1.0}, "y in row 0 must be a count, a whole number from 0, got -1"),
+        ({"y": 0.5}, "a whole number from 0, got 0.5 .40 such rows."),
         ({"y": 0.0}, "at least one count above zero"),
-        ({"exposure": 0.0}, "exposure must be above zero in every row; got 0"),
+        ({"y": 1e15}, "a count of at most 1e.10, got 1e.15 .* make a regression of its logarithm"),
+        ({"exposure": 0.0}, "exposure in row 0 must be above zero and finite, got 0"),
     ],
 )
 def test_bad_counts_are_named(make, bad, message):

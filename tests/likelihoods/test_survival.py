@@ -142,12 +142,12 @@ def test_expected_events_are_the_observed_ones():
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ({"time": -1.0}, "time must not be negative; got -1"),
-        ({"event": 0.0}, "zeros only: nothing to learn from"),
+        ({"time": -1.0}, "time in row 0 must not be negative, got -1"),
+        ({"event": 0.0}, "event must have happened in at least one row, got none"),
         ({"event": 2.0}, r"event must hold only 0 and 1 .* got \[2.0\]"),
-        ({"time": 3.0}, "time must vary; got 3 in every row"),
+        ({"time": 3.0}, "time must vary, got 3 in every row"),
         ({"time": np.nan}, "time must be finite"),
-        ({"entry": 1e9}, "entry must be before time in every row"),
+        ({"entry": 1e9}, "entry in row 0 must be before time, got 1e.09 and"),
         ({"strata": "short"}, "a label for each of the 60 rows"),
     ],
 )

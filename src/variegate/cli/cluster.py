@@ -16,7 +16,7 @@ def connected(address: str | None) -> Iterator[None]:
         return
     from joblib import parallel_config
 
-    from ..data import optional
+    from ..data import optional, shortened
     from .messages import Failure
 
     distributed = optional("distributed", "cluster")
@@ -24,7 +24,7 @@ def connected(address: str | None) -> Iterator[None]:
         client = distributed.Client(address, timeout=CONNECTING)
     except (OSError, ValueError) as error:
         raise Failure(
-            f"--cluster: there is no Dask scheduler at {address} ({' '.join(str(error).split())[:120]}); start one "
+            f"--cluster: there is no Dask scheduler at {address} ({shortened(str(error), 120)}); start one "
             "with `dask scheduler`, and workers with `dask worker ADDRESS`"
         ) from None
     with client, parallel_config(backend="dask"):

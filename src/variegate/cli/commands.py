@@ -10,6 +10,7 @@ from .cluster import connected
 from .options import (
     FILE,
     METHODS,
+    MODEL,
     NAMES,
     POSITIVE,
     SHARE,
@@ -84,7 +85,7 @@ def select(**options: Any) -> None:
 
 
 @click.command(short_help="Predict the outcome of new samples.")
-@click.argument("model", type=FILE)
+@click.argument("model", type=MODEL)
 @click.argument("table", type=TABLE)
 @table_options
 @click.option("--outcome-table", type=FILE, help="Second table with columns of the model (age), joined by sample id.")
@@ -96,7 +97,9 @@ def select(**options: Any) -> None:
 @output_options
 @config_option
 def predict(**options: Any) -> None:
-    """Predict the samples of TABLE by a MODEL (model.vg), averaged over sets, with credible intervals, as CSV.
+    """Predict the samples of TABLE by a MODEL, averaged over sets, with credible intervals, as CSV.
+
+    MODEL is a model.vg, or the folder that has it.
 
     TABLE needs the columns that the model uses, by name; others are ignored.
     """
@@ -106,12 +109,12 @@ def predict(**options: Any) -> None:
 
 
 @click.command(short_help="Write the page of a fitted model again.")
-@click.argument("model", type=FILE)
+@click.argument("model", type=MODEL)
 @click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Default: report.html beside the model.")
 @click.option("--overwrite", is_flag=True, help="Replace FILE if it is there.")
 @click.option("--quiet", "-q", is_flag=True, help="Nothing on stderr but errors.")
 def report(**options: Any) -> None:
-    """Write report.html for a MODEL (model.vg), with what run.json and comparison.csv beside it tell."""
+    """Write report.html for a MODEL (model.vg or its folder), with what run.json and comparison.csv beside it tell."""
     from .report import run_report
 
     run_report(options)

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from ..comparison import MEASURES, Comparison, compare
+from ..messages import counted
 from .files import check_apart, new_file
 from .inputs import read_input, read_similarity
 from .messages import Failure, heard_warnings, is_watched, say
@@ -34,7 +35,7 @@ def run_compare(options: Mapping[str, Any]) -> Comparison:
     if options["as_json"]:
         click.echo(as_json(comparison_summary(found)))
     else:
-        title = f"mean ± sd over {options['repeats']} splits"
+        title = f"mean ± sd over {counted(options['repeats'], 'split')}"
         show_table(found.summary().rename(columns=MEASURES).reset_index(), title)
     return found
 
@@ -52,7 +53,7 @@ def _compared(options: Mapping[str, Any]) -> Comparison:
     for note in data.notes:
         say(note, quiet)
     similarity, told = read_similarity(options, data.table.features)
-    say(f"{told}; comparing {', '.join(methods)} over {options['repeats']} splits", quiet)
+    say(f"{told}; comparing {', '.join(methods)} over {counted(options['repeats'], 'split')}", quiet)
     return compare(
         methods,
         data.X,

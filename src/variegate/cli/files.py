@@ -41,6 +41,7 @@ def new_folder(out: Path, names: Collection[str], overwrite: bool) -> Iterator[P
         _allowed(f"The folder {out} is not empty", overwrite)
     if out.exists() and not out.is_dir():
         raise Failure(f"cannot write {out}: it is a file; give a folder")
+    _check_link(out)
     _check_files(out, names)
     missing = [parent for parent in out.parents if not parent.exists()]
     try:
@@ -64,13 +65,20 @@ def new_folder(out: Path, names: Collection[str], overwrite: bool) -> Iterator[P
                 parent.rmdir()
 
 
+def _check_link(out: Path) -> None:
+    if out.is_symlink() and not out.exists():
+        raise Failure(f"cannot write {out}: it is a link to {os.readlink(out)}, which is not there; remove the link")
+
+
 @contextmanager
 def writing(out: Path) -> Iterator[None]:
     """Tell of a full disk or a place that cannot be written in one line."""
     try:
         yield
     except OSError as error:
-        raise Failure(f"cannot write {out}: {error.strerror or error}; nothing was written") from error
+        raise Failure(
+            f"cannot write {out}: {error.strerror or str(error).rstrip('.')}; nothing was written"
+        ) from error
 
 
 def _check_files(out: Path, names: Collection[str]) -> None:

@@ -10,8 +10,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..data import Table, read_gene_sets, read_groups, read_network, read_places, read_table, rows_of, trusting
-from ..messages import Argument
+from ..data import (
+    MissingValues,
+    Table,
+    read_gene_sets,
+    read_groups,
+    read_network,
+    read_places,
+    read_table,
+    rows_of,
+    trusting,
+)
+from ..messages import Argument, counted
 from ..similarity import (
     SimilarityFeatures,
     from_annotations,
@@ -20,9 +30,9 @@ from ..similarity import (
     from_network,
     from_positions,
 )
-from .large_inputs import is_large, large_positions, read_large_table
-from .messages import Failure, as_option
-from .outcomes import outcome_columns, read_outcome
+from .large_inputs import large_positions, read_in_blocks, read_large_table
+from .messages import Failure, as_option, told
+from .outcomes import naming_columns, outcome_columns, read_outcome
 
 
 @dataclass(frozen=True)
@@ -36,32 +46,45 @@ class Input:
     notes: tuple[str, ...]
 
 
-def read_input(options: Mapping[str, Any], told: str | None = None) -> Input:
-    """Read the table that the options name; `told` is what notes call it, if not by its path."""
+def read_input(options: Mapping[str, Any], name: str | None = None) -> Input:
+    """Read the table that the options name; notes call it by its path, or by another name."""
     with trusting(options["trust"]):
-        return _read_input(options, told)
+        return _read_input(options, name)
 
 
-def _read_input(options: Mapping[str, Any], told: str | None) -> Input:
-    if is_large(options["table"]):
+def _read_input(options: Mapping[str, Any], name: str | None) -> Input:
+    if read_in_blocks(options["table"]):
         X, table, notes = read_large_table(options)
-        found = read_outcome(table.y, (), options)
+        with naming_columns(options, table.features, table.samples):
+            found = read_outcome(table.y, (), options)
         return Input(X, found.y, found.task, table, (*notes, *found.notes))
-    table = read_table(
-        options["table"],
-        outcome_columns(options),
-        outcome_table=options["outcome_table"],
-        outcome_id=options["outcome_id"],
-        classes=options["classes"] or (),
-        always_include=options.get("always_include") or (),
-        drop=options["exclude"] or (),
-        **reading_options(options),
-    )
-    notes = [f"read {len(table.samples)} samples and {len(table.features)} features from {told or options['table']}"]
+    table = _read_table(options)
+    samples, features = counted(len(table.samples), "sample"), counted(len(table.features), "feature")
+    notes = [f"read {samples} and {features} from {name or options['table']}"]
     notes += _happened(table, options["classes"])
-    found = read_outcome(table.y, table.features, options)
+    with naming_columns(options, table.features, table.samples):
+        found = read_outcome(table.y, table.features, options)
     X = pd.DataFrame(table.X, columns=list(table.features), copy=False)
     return Input(X, found.y, found.task, table, (*notes, *found.notes))
+
+
+def _read_table(options: Mapping[str, Any]) -> Table:
+    try:
+        return read_table(
+            options["table"],
+            outcome_columns(options),
+            outcome_table=options["outcome_table"],
+            outcome_id=options["outcome_id"],
+            classes=options["classes"] or (),
+            always_include=options.get("always_include") or (),
+            drop=options["exclude"] or (),
+            **reading_options(options),
+        )
+    except MissingValues as error:
+        if options["time"] not in error.outcomes:
+            raise
+        last = "but samples without the event should stay, with the time when they were last seen"
+        raise Failure(f"{told(error)}; {last} in --time {options['time']}") from error
 
 
 def reading_options(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,13 +105,14 @@ def _happened(table: Table, classes: tuple[str, ...] | None) -> list[str]:
         kept = len(table.samples) + len(report.dropped_samples)
         said.append(f"kept {kept} of {kept + report.other_classes} samples, those of class {', '.join(classes)}")
     if report.dropped_samples:
-        said.append(f"left out {len(report.dropped_samples)} samples with missing values")
+        said.append(f"left out {counted(len(report.dropped_samples), 'sample')} with missing values")
     if report.dropped_features:
-        said.append(f"left out {len(report.dropped_features)} features with missing values")
+        said.append(f"left out {counted(len(report.dropped_features), 'feature')} with missing values")
     if report.imputed:
-        said.append(f"imputed {sum(report.imputed.values())} missing values in {len(report.imputed)} columns")
+        values = counted(sum(report.imputed.values()), "missing value")
+        said.append(f"imputed {values} in {counted(len(report.imputed), 'column')}")
     if report.constant:
-        said.append(f"{len(report.constant)} features are constant and cannot be selected")
+        said.append(f"{counted(len(report.constant), 'feature')} cannot be selected, being constant")
     if report.codes:
         names = ", ".join(map(repr, report.codes[:5])) + (", …" if len(report.codes) > 5 else "")
         codes = as_option(Argument("categorical", list(report.codes[:5])))
@@ -123,11 +147,11 @@ def _from_network(options: Mapping[str, Any], features: tuple[str, ...]) -> Any:
 def _from_places(options: Mapping[str, Any], features: tuple[str, ...]) -> Any:
     """Features on lines (chromosomes, wavelengths) have neighbours there; others in the plane, or on the globe."""
     path, rank = options["coordinates"], _rank(options)
-    if is_large(options["table"]):
+    if read_in_blocks(options["table"]):
         return large_positions(options, features)
     places = read_places(path)
     placed = _to_choose_from(options, features)
-    rows = rows_of(placed, places.names, path, "the place")
+    rows = rows_of(placed, places.names, path, "coordinates")
     points, seed = places.points[rows], options["seed"]
     if points.shape[1] > 1 or options["lonlat"]:
         phi = from_coordinates(points, options["bandwidth"] or "mean", lonlat=options["lonlat"], rng=seed, **rank)
@@ -143,7 +167,7 @@ def _from_group_file(options: Mapping[str, Any], features: tuple[str, ...]) -> A
         return from_annotations(read_gene_sets(path), features, **rank).named(features)
     names, groups = read_groups(path)
     placed = _to_choose_from(options, features)
-    rows = rows_of(placed, names, path, "the group")
+    rows = rows_of(placed, names, path, "groups")
     return _with_others(from_groups([groups[i] for i in rows], **rank), placed, features)
 
 

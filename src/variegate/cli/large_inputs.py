@@ -12,16 +12,17 @@ from numpy.typing import NDArray
 
 from ..data import RawTable, Table, TableReport, check_column, read_places, rows_of, second_table
 from ..large import ArrayTable, LargeTable, SomeRows, WithColumns, open_genotypes, open_large_table, open_on_cluster
+from ..messages import counted
 from ..similarity import Positions
 from .messages import Failure
-from .outcomes import outcome_columns
+from .outcomes import outcome_columns, outcome_name
 
 LARGE = (".bed", ".zarr", ".npy")
 IN_MEMORY = ("id_column", "exclude", "categorical", "classes", "delimiter", "compare", "frontier")
 USUAL = {"samples": "rows", "missing": "error"}
 
 
-def is_large(path: str) -> bool:
+def read_in_blocks(path: str) -> bool:
     """Whether a table is read in blocks, by the ending of its name."""
     return Path(path).suffix.lower() in LARGE
 
@@ -31,19 +32,23 @@ def read_large_table(options: Mapping[str, Any]) -> tuple[LargeTable, Table, lis
     _check_options(options)
     found = (open_on_cluster if options.get("cluster") else open_large_table)(options["table"])
     N, M = found.shape
+    if not N or not M:
+        raise Failure(f"{options['table']}: expected samples and features, got a table of shape {(N, M)}")
     samples = found.samples if found.samples is not None else np.array([str(i + 1) for i in range(N)], dtype=object)
     names = found.names if found.names is not None else np.array([f"x{j}" for j in range(M)], dtype=object)
     second = second_table(options["outcome_table"], options["outcome_id"], None)
     y, where = _outcomes(options, second), second.where
+    if not len(y):
+        raise Failure(f"{where}: expected the outcomes of some samples in {outcome_name(options)}, got none")
     rows = np.flatnonzero(np.isin(samples.astype(str), y.index.astype(str)))
     if not len(rows):
         raise Failure(
             f"{where}: no sample of {options['table']} has an outcome there: {str(samples[0])!r} against "
-            f"{str(y.index[0]) if len(y) else ''!r}; use the same ids in both, or say --outcome-id COLUMN"
+            f"{str(y.index[0])!r}; use the same ids in both, or say --outcome-id COLUMN"
         )
-    notes = [f"opened {N:,} samples and {M:,} features in {options['table']}"]
+    notes = [f"opened {counted(N, 'sample')} and {counted(M, 'feature')} in {options['table']}"]
     if len(rows) < N:
-        notes.append(f"{N - len(rows):,} samples have no outcome in {where} and are left out")
+        notes.append(f"left out {counted(N - len(rows), 'sample')} without an outcome in {where}")
     ids = samples[rows].astype(str)
     chosen = found if len(rows) == N else SomeRows(found, rows)
     further = [name for name in options.get("always_include") or () if name not in set(names)]
@@ -90,7 +95,7 @@ def large_positions(options: Mapping[str, Any], features: tuple[str, ...]) -> Po
         raise Failure(f"{path}: expected one position of each feature, since {table} is read in blocks; leave one")
     known = set(places.names)
     always = set(options.get("always_include") or ()) - known
-    rows = rows_of([name for name in features if name not in always], places.names, path, "the place")
+    rows = rows_of([name for name in features if name not in always], places.names, path, "coordinates", False)
     blocks = None if places.blocks is None else np.array(places.blocks, dtype=object)[rows]
     return _placed(places.points[rows, 0], blocks, len(features), how)
 

@@ -12,9 +12,10 @@ from typing import Any
 
 import click
 
-from ..messages import Argument, Message
+from ..messages import Argument, Message, brief
 
 OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+LONGEST = 2000  # letters of a message
 
 
 class Failure(click.ClickException):
@@ -40,7 +41,9 @@ def one_line(text: str) -> str:
     >>> one_line("a" + chr(10) + "  b" + chr(27) + "[31m")
     'a b?[31m'
     """
-    return re.sub(r"[\x00-\x1f\x7f-\x9f]", "?", " ".join(text.split()))
+    plain = brief(re.sub(r"[\x00-\x1f\x7f-\x9f]", "?", " ".join(text.split())))
+    half = LONGEST // 2  # what is wrong comes first, what to do last
+    return plain if len(plain) <= LONGEST else f"{plain[:half]} … {plain[-half:]}"
 
 
 @contextmanager

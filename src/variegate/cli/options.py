@@ -32,6 +32,19 @@ class Number(click.FloatRange):
 
 
 FILE = click.Path(exists=True, dir_okay=False, readable=True)
+
+
+class _Model(click.Path):
+    """A model.vg, or the folder of a run, which has one."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        inside = Path(value) / "model.vg"
+        if Path(value).is_dir() and not inside.is_file():
+            self.fail(f"there is no model.vg in the folder {str(value)!r}", param, ctx)
+        return super().convert(str(inside) if inside.is_file() else value, param, ctx)
+
+
+MODEL = _Model(exists=True, dir_okay=False)
 TABLE = click.Path(exists=True, readable=True)  # a zarr array is a folder
 POSITIVE = Whole(min=1)
 SHARE = Number(0, 1, min_open=True, max_open=True)
@@ -136,7 +149,10 @@ def _parsed(path: Path) -> dict[str, Any]:
         text = path.read_text("utf-8")
         content = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except (ValueError, OSError) as error:
-        raise click.UsageError(f"{path}: not readable as {path.suffix[1:].upper() or 'TOML'} ({error})") from error
+        kind = "JSON" if path.suffix == ".json" else "TOML"
+        raise click.UsageError(
+            f"{path}: not readable as {kind} ({error}); give a .toml, or the run.json of a run"
+        ) from error
     if not isinstance(content, dict):
         raise click.UsageError(f"{path}: expected options, got {type(content).__name__}")
     return content

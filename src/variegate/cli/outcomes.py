@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..data import labels
+from ..checks import WrongOutcome
+from ..data import labels, shortened
+from ..design import ImmoderateColumn
+from ..messages import counted
 from ..tasks import count_rows, survival_rows
-from .messages import Failure
+from .messages import Failure, told
 
 FEW_VALUES = 10  # whole numbers with at most this many different values are taken for classes
 MANY_CLASSES = 50
@@ -43,6 +47,21 @@ def outcome_name(options: Mapping[str, Any]) -> str:
     return str(options["outcome"] or options["counts"] or f"{options['time']} until {options['event']}")
 
 
+@contextmanager
+def naming_columns(options: Mapping[str, Any], features: Sequence[str], samples: Sequence[str]) -> Iterator[None]:
+    """Tell of a wrong column by its name, and of a wrong outcome by file, column and sample."""
+    try:
+        yield
+    except ImmoderateColumn as error:
+        name = shortened(features[error.column])
+        raise Failure(f"{options['table']}: columns must be of moderate size, got '{name}', {error.why}") from error
+    except WrongOutcome as error:
+        file = options["outcome_table"] or options["table"]
+        sample = "" if error.row is None else f", sample '{shortened(samples[error.row])}'"
+        column = (options["outcome"] or options["counts"]) if error.what == "y" else options[error.what]
+        raise Failure(f"{file}, column '{shortened(column)}'{sample}: {told(error.must)}") from error
+
+
 def read_outcome(columns: Any, features: Sequence[str], options: Mapping[str, Any]) -> Outcome:
     """The outcome that the options name, from its columns: an array, or a data frame of several."""
     if options["time"]:
@@ -60,7 +79,11 @@ def _survival(frame: pd.DataFrame, options: Mapping[str, Any]) -> Outcome:
     y = survival_rows(frame[options["time"]], frame[options["event"]], entry, happened=options["event_value"])
     happened = int(y["event"].sum())
     told = f"survival: {happened} of {len(y)} samples had the event ({options['event']}), the others were censored"
-    few = (f"only {happened} samples had the event: little can be learned from them",) if happened < FEW_VALUES else ()
+    few = (
+        (f"only {counted(happened, 'sample')} had the event: little can be learned from so few",)
+        if happened < FEW_VALUES
+        else ()
+    )
     all_had = (
         f"no sample is censored: those without the event need the time at which they were last seen in "
         f"--time {options['time']}; where it is missing they are left out, and the answer is about the others only",
@@ -92,6 +115,8 @@ def outcome_task(y: Any, name: str, asked: str | None) -> tuple[str, str]:
     distinct = pd.unique(values)
     numeric = values.dtype.kind in "fiu"
     shown = ", ".join(map(str, sorted(labels(distinct[:4]).tolist())))
+    if len(values) < 2:
+        raise Failure("expected at least two samples, got one: there is nothing to compare; is the file complete?")
     if len(distinct) < 2:
         raise Failure(f"the outcome {name!r} is the same for all samples ({shown}): there is nothing to predict")
     if asked == "regression" and not numeric:

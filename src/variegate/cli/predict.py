@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +11,15 @@ import numpy as np
 import pandas as pd
 
 from ..candidates import by_column
-from ..data import Table, did_you_mean, open_source, open_text_table, read_table, trusting
+from ..data import Table, did_you_mean, open_source, open_text_table, read_table, shortened, trusting
 from ..estimators import DiverseCounts, DiverseRegressor, DiverseSurvival
 from ..large import open_large_table
+from ..messages import counted
 from ..saving import load
 from ..selection import selection_of
 from .files import check_apart, new_file
 from .inputs import reading_options
-from .large_inputs import is_large
+from .large_inputs import read_in_blocks
 from .messages import Failure, heard_warnings, say
 from .record import as_json
 from .show import csv_text, printable
@@ -29,18 +30,25 @@ QUARTILES = (0.25, 0.5, 0.75)  # of the times of events, at which survival is pr
 
 def run_predict(options: Mapping[str, Any]) -> pd.DataFrame:
     """Read, predict, and write to stdout or to a file."""
-    check_apart([Path(options["out"])] if options["out"] else [], options)
-    with heard_warnings(options["quiet"]), trusting(options["trust"]):
-        model = load(options["model"])
-        predicted = _of_large(options, model) if is_large(options["table"]) else _of_table(options, model)
-    text = as_json(predicted.to_dict("records")) + "\n" if options["as_json"] else csv_text(predicted)
     if options["out"] is None:
+        predicted, text = _predicted(options)
         click.echo(printable(text), nl=False)
         return predicted
-    with new_file(Path(options["out"]), options["overwrite"]) as path:
+    out = Path(options["out"])
+    check_apart([out], options)
+    with new_file(out, options["overwrite"]) as path:  # what cannot be written is known before the work
+        predicted, text = _predicted(options)
         path.write_text(text, encoding="utf-8")
-    say(f"wrote {len(predicted)} predictions to {options['out']}", options["quiet"])
+    say(f"wrote {counted(len(predicted), 'prediction')} to {out}", options["quiet"])
     return predicted
+
+
+def _predicted(options: Mapping[str, Any]) -> tuple[pd.DataFrame, str]:
+    """The predictions, and their text."""
+    with heard_warnings(options["quiet"]), trusting(options["trust"]):
+        model = load(options["model"])
+        predicted = _of_large(options, model) if read_in_blocks(options["table"]) else _of_table(options, model)
+    return predicted, as_json(predicted.to_dict("records")) + "\n" if options["as_json"] else csv_text(predicted)
 
 
 def _of_table(options: Mapping[str, Any], model: Any) -> pd.DataFrame:
@@ -48,7 +56,7 @@ def _of_table(options: Mapping[str, Any], model: Any) -> pd.DataFrame:
     table = _read(options, model, header)
     if isinstance(model, DiverseCounts) and options["exposure"] is None and _has_exposures(model):
         say("note: the model was fitted with exposures; counts are predicted for an exposure of 1: --exposure COLUMN")
-    found = predictions(model, _aligned(model, table, header), options["level"], table.y)
+    found = predictions(model, _aligned(options, model, table, header), options["level"], table.y)
     found.insert(0, "sample", list(table.samples))
     return found
 
@@ -113,10 +121,13 @@ def _read(options: Mapping[str, Any], model: Any, header: tuple[str, ...]) -> Ta
     """The table without the columns that the model does not know, whatever they hold."""
     how = reading_options(options)
     factors = {factor for factor in _factors(model) if factor is not None}
-    known = {*map(str, selection_of(model).column_names), *factors}
+    selection = selection_of(model)
+    known = {*map(str, selection.column_names), *factors}
     exposure = options["exposure"]
     if exposure is not None and not isinstance(model, DiverseCounts):
         raise Failure("--exposure is for models of counts")
+    if header and known.isdisjoint(header) and options["outcome_table"] is None:
+        raise _lacking(model, options, list(map(str, selection.column_names[selection.used])), header)
     drop = [name for name in header[1:] if name not in {*known, how["id_column"], exposure}]
     how["categorical"] = {*how["categorical"], *(name for name in header if name in factors)}
     if how["missing"] == "impute":
@@ -162,7 +173,21 @@ def _typical(model: Any) -> dict[str, float | str]:
     return found
 
 
-def _aligned(model: Any, table: Table, header: tuple[str, ...]) -> pd.DataFrame:
+def _lacking(model: Any, options: Mapping[str, Any], missing: list[str], known: Sequence[str]) -> Failure:
+    """Say which columns are not there, and where they could be."""
+    selection = selection_of(model)
+    always = {str(selection.column_names[j]).partition("=")[0] for j in selection.candidates.always}
+    close = did_you_mean(missing[0], known)
+    way_out = close or f"; it has {', '.join(map(shortened, known[:5]))}{', …' if len(known) > 5 else ''}"
+    if not close and options["outcome_table"] is None and always.issuperset(m.partition("=")[0] for m in missing):
+        way_out += "; if another table has it, say --outcome-table FILE"
+    elif not close and options["samples"] == "rows" and len(missing) >= selection.used.sum():
+        way_out += "; if it has a column for each sample, say --samples columns"
+    lacks = f"{len(missing)} of the {counted(int(selection.used.sum()), 'column')} that the model uses"
+    return Failure(f"{options['table']} lacks {lacks}, for instance '{shortened(missing[0])}'{way_out}")
+
+
+def _aligned(options: Mapping[str, Any], model: Any, table: Table, header: tuple[str, ...]) -> pd.DataFrame:
     """The columns of the model; those that no set uses may be missing, and categories that do not occur are 0."""
     selection = selection_of(model)
     names, factors, used = [str(name) for name in selection.column_names], _factors(model), selection.used
@@ -176,14 +201,7 @@ def _aligned(model: Any, table: Table, header: tuple[str, ...]) -> pd.DataFrame:
     if missing and missing[0] in present:
         raise Failure(f"the column {missing[0]!r} was numbers when the model was fitted, but holds words here")
     if missing:
-        close, shown = (
-            did_you_mean(missing[0], header or table.features),
-            f"; it has {', '.join(table.features[:5])}, …",
-        )
-        raise Failure(
-            f"the table lacks {len(missing)} of the {used.sum()} columns that the model uses, for instance "
-            f"{missing[0]!r}{close or shown}"
-        )
+        raise _lacking(model, options, missing, header or table.features)
     new = [f for f, g in zip(table.features, table.groups, strict=True) if g in factors and g and f not in names]
     if new:
         raise Failure(f"the model has never seen the category {new[0]!r}; leave those samples out")

@@ -13,7 +13,7 @@ from ..comparison import Frontier
 from ..saving import load
 from ..selection import Selection
 from ..tasks import task_named
-from .files import new_file
+from .files import fingerprint, new_file
 from .messages import Failure, heard_warnings, say
 
 
@@ -23,16 +23,17 @@ def run_report(options: Mapping[str, Any]) -> None:
 
     path = Path(options["model"])
     out = path.with_name("report.html") if options["out"] is None else Path(options["out"])
-    about = _record(path.with_name("run.json"))
     with heard_warnings(options["quiet"]), new_file(out, options["overwrite"]) as file:
         model = load(path)
+        about = _record(path.with_name("run.json"), fingerprint(path))
         scores = _scores(path.with_name("comparison.csv"))
         traded = _frontier(path.with_name("frontier.csv"), model.selection_)
         write_report(file, model, about=about, comparison=scores, frontier=traded)
     say(f"open {out}", options["quiet"])
 
 
-def _record(path: Path) -> dict[str, Any] | None:
+def _record(path: Path, model: str | None) -> dict[str, Any] | None:
+    """The record of the run that made this model; older records do not say which."""
     if not path.is_file():
         return None
     try:
@@ -44,6 +45,8 @@ def _record(path: Path) -> dict[str, Any] | None:
     )
     if not all(isinstance(part, dict) for part in parts):
         raise _strange(path, "not the record of a run")
+    if found.get("model", model) != model:
+        raise _strange(path, "the record of another run, of another model")
     return dict(found)
 
 

@@ -9,21 +9,28 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
+import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from ..baselines import METHODS, Diverse
 from ..comparison import Comparison, Frontier, compare, frontier
+from ..data import shortened
 from ..diagnostics import Diagnostics
 from ..estimators import ESTIMATORS
+from ..messages import Argument, counted
 from ..saving import save
 from ..tables import Findings, findings
 from .clock import Clock
-from .files import check_apart, new_folder, writing
+from .files import check_apart, fingerprint, new_folder, writing
 from .inputs import Input, read_input, read_similarity
-from .messages import heard_warnings, is_watched, say, told
+from .messages import as_option, heard_warnings, is_watched, say, told
+from .outcomes import naming_columns
 from .record import as_json, run_record, unlike_before
 from .show import csv_text, show_comparison, show_selection
 
+SAME = 0.999  # |r| with the outcome; of real columns that measure another thing .988 was seen (water and fat of meat)
+WEAK = 0.1  # a feature with a lower probability is chosen because a size was asked for
 LAPS = 4  # of a fit to be compared: fine probabilities are for the answer, a set of each split needs less
 FILES = (
     "selection.csv", "groups.csv", "alternatives.csv", "comparison.csv", "comparison_wide.csv", "frontier.csv",
@@ -81,15 +88,15 @@ def find_answer(options: Mapping[str, Any], clock: Clock, table: str | None = No
             about["certificate"] = {**certificate._asdict(), "sentence": certificate.sentence()}
             say(certificate.sentence(), quiet)
             if certificate.imputed:
-                say(f"{certificate.imputed:,} missing entries count as the mean of their column", quiet)
+                say(f"missing entries count as the mean of their column: {certificate.imputed:,}", quiet)
         comparison = None
         if options["always_include"] and (options["compare"] or options["frontier"]):
             note = "the comparison and the frontier choose among all columns, those in --always-include as any other"
             about["data"]["notes"].append(note)
             say(note, quiet)
         if options["compare"]:
-            names, repeats = ", ".join(options["compare"]), options["repeats"]
-            told = f"comparing with {names} on {repeats} splits, ours by a quick fit"
+            names, splits = ", ".join(options["compare"]), counted(options["repeats"], "split")
+            told = f"comparing with {names} on {splits}, ours by a quick fit"
             about["data"]["notes"].append(told)
             with clock.step("compare", told):
                 comparison = compared(options, data, similarity, model)
@@ -103,6 +110,9 @@ def find_answer(options: Mapping[str, Any], clock: Clock, table: str | None = No
         with clock.step("tables"):
             found = findings(model, options["alternatives"])
             about["diagnostics"] = diagnosed(found.diagnostics, quiet)
+            for note in (*unsupported(found, options["size"]), *the_outcome_itself(found, data)):
+                about["data"]["notes"].append(note)
+                say(f"note: {note}", quiet)
     about |= {"seconds": clock.seconds, "steps": clock.steps, "warnings": heard}
     return Answer(model, found, comparison, traded, about)
 
@@ -117,7 +127,7 @@ def warn_of_inputs(about: Mapping[str, Any], quiet: bool, heard: list[dict[str, 
 def fitted(options: Mapping[str, Any], data: Input, similarity: Any) -> Any:
     """The model; interrupted fits are none."""
     groups = list(data.table.groups) if any(group is not None for group in data.table.groups) else None
-    model = ESTIMATORS[data.task](
+    estimator = ESTIMATORS[data.task](
         similarity=similarity,
         expected_size=options["expected_size"],
         diversity=options["diversity"],
@@ -129,10 +139,35 @@ def fitted(options: Mapping[str, Any], data: Input, similarity: Any) -> Any:
         tol=options["tol"],
         random_state=options["seed"],
         verbose=int(is_watched(options["quiet"])),
-    ).fit(data.X, data.y)
+    )
+    with naming_columns(options, data.table.features, data.table.samples):
+        model = estimator.fit(data.X, data.y)
     if model.posterior_.fit.interrupted:
         raise KeyboardInterrupt
     return model.set_params(verbose=0)  # who watched the fit is no part of the model
+
+
+def unsupported(found: Findings, size: int | None) -> list[str]:
+    """A set of a size that was asked for may have features that the data do not want."""
+    table = found.selection
+    weak = int((table["selected"] & (table["inclusion_probability"] < WEAK)).sum())
+    if size is None or not weak:
+        return []
+    were = "has a probability" if weak == 1 else "have probabilities"
+    wanted = f"on average sets have {found.diagnostics.expected_size:.1f}"
+    return [f"{weak} of the {size} chosen features {were} below {WEAK}: --size asked for {size}, but {wanted}"]
+
+
+def the_outcome_itself(found: Findings, data: Input) -> list[str]:
+    """A chosen column that is a copy of the outcome would be the answer, and not predict it."""
+    if not isinstance(data.X, pd.DataFrame) or data.task not in ("regression", "classification"):
+        return []
+    y = np.unique(data.y, return_inverse=True)[1] if data.task == "classification" else data.y
+    table = found.selection
+    names = [name for name in table["feature"][table["selected"]] if name in data.X.columns]
+    same = [name for name in names if abs(np.corrcoef(data.X[name], y)[0, 1]) > SAME]
+    ways = f"is it known before the outcome? Otherwise leave it out by {as_option(Argument('drop', same[:1]))}"
+    return [f"'{shortened(same[0])}' nearly equals the outcome (|r| above {SAME}): {ways}"] if same else []
 
 
 def diagnosed(found: Diagnostics, quiet: bool) -> dict[str, Any]:
@@ -212,6 +247,7 @@ def write_answer(folder: Path, answer: Answer, clock: Clock) -> None:
     for name, content in tables.items():
         (folder / f"{name}.csv").write_text(csv_text(content), encoding="utf-8")
     save(answer.model, folder / "model.vg")
+    answer.about["model"] = fingerprint(folder / "model.vg")
     answer.about["seconds"] = clock.seconds
     write_report(
         folder / "report.html",

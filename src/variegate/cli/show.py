@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ import click
 import pandas as pd
 
 from ..comparison import MEASURES
+from ..messages import counted
 from ..tasks import task_named
 from .messages import is_terminal, one_line, say
 from .record import as_json
@@ -28,7 +30,7 @@ def show_selection(answer: Any, out: Path, json: bool) -> None:
     if json:
         click.echo(as_json(selection_summary(answer, chosen, out)))
         return
-    show_table(chosen.drop(columns=["selected", "rank"]), f"{len(chosen)} selected features")
+    show_table(chosen.drop(columns=["selected", "rank"]), counted(len(chosen), "selected feature"))
 
 
 def show_comparison(comparison: Any, quiet: bool) -> None:
@@ -36,12 +38,12 @@ def show_comparison(comparison: Any, quiet: bool) -> None:
     accuracy = task_named(comparison.task).accuracy
     found, splits = comparison.summary(), comparison.selections["repeat"].nunique()
     names = {name: MEASURES[name] for name in (accuracy, "log det", "largest |r|", "stability") if name in found}
-    title = f"Methods on the same {splits} splits: mean ± sd"
+    title = f"Methods on the same {counted(splits, 'split')}: mean ± sd"
     if is_terminal(sys.stdout):
         show_table(found[list(names)].rename(columns=names).reset_index(), title)
         return
     for method, row in found[list(names)].iterrows():
-        said = "; ".join(f"{name} {row[column]}" for column, name in names.items())
+        said = "; ".join(f"{name} {_shown(row[column])}" for column, name in names.items())
         say(f"{method}: {said}", quiet)
 
 
@@ -125,4 +127,11 @@ def show_table(table: pd.DataFrame, title: str) -> None:
 
 
 def _cells(row: Sequence[Any]) -> list[str]:
-    return [f"{value:.3g}" if isinstance(value, float) else one_line(str(value)) for value in row]
+    return [_shown(value) for value in row]
+
+
+def _shown(value: Any) -> str:
+    """A cell for people: of one split there is no stability, of one feature no |r|."""
+    if isinstance(value, float):
+        return "–" if math.isnan(value) else f"{value:.3g}"
+    return one_line(str(value))

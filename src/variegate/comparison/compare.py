@@ -11,7 +11,7 @@ import numpy as np
 from ..baselines import as_method, chooses_size
 from ..candidates import by_column
 from ..checks import is_number, is_whole
-from ..messages import Argument, Message, Words
+from ..messages import Argument, Message, Words, counted
 from ..tasks import task_named
 from .engine import Running, Work, collect
 from .inputs import Data, read_data
@@ -223,11 +223,8 @@ def _check_split(data: Data, smaller: float, test_size: Any) -> None:
         rarest = values[counts.argmin()]
         what = f"of class {data.classes[rarest]!r}" if data.classes else "with an event" if rarest else "without one"
         raise ValueError(
-            Message(
-                f"{counts.min()} rows {what} are too few for ",
-                Argument("test_size", test_size),
-                ": both parts need some. Leave that class out, or change it.",
-            )
+            f"{counted(int(counts.min()), 'row')} {what} cannot be split, since both parts need some. Leave that "
+            f"class out, or change the share of the smaller part ({smaller:g})."
         )
 
 

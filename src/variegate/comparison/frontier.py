@@ -16,6 +16,7 @@ from ..baselines import as_method, diverse_path, select
 from ..candidates import by_column
 from ..checks import is_number, is_whole
 from ..estimators import EmptySelectionWarning
+from ..messages import counted
 from ..tasks import task_named
 from ..types import IntArray
 from .engine import Running, Work, collect
@@ -99,7 +100,7 @@ class Frontier:
         )
         told = f"log det {chosen['log det']:.2f}, largest |r| {chosen['largest |r|']:.2f}"
         return (
-            f"Recommended: {chosen['size']} features at diversity {chosen['diversity']:g} ({self.metric} "
+            f"Recommended: {counted(chosen['size'], 'feature')} at diversity {chosen['diversity']:g} ({self.metric} "
             f"{chosen['accuracy']:.3f}, {told}): {reason}."
         )
 

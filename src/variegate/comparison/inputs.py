@@ -35,7 +35,9 @@ class Data(NamedTuple):
 def read_data(X: Any, y: Any, task: str | None) -> Data:
     """Check table and outcome, and say which task they make."""
     names = np.array([str(name) for name in X.columns], dtype=object) if hasattr(X, "columns") else None
-    table = check_array(X, dtype=[np.float64, np.float32], order="C", ensure_min_samples=4, input_name="X")
+    table = check_array(X, dtype=[np.float64, np.float32], order="C", input_name="X")
+    if len(table) < 4:
+        raise ValueError(f"X must have at least four rows, two of them to test on, got {len(table)}.")
     if task in ("survival", "counts") or getattr(y, "dtype", None) == SURVIVAL:
         rows = count_rows(y) if task == "counts" else as_survival(y)
         if len(rows) != len(table):

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from .. import metrics, plots
-from ..messages import Argument, Message, Words
+from ..messages import Argument, Message, Words, counted
 from ..tasks import task_named
 from ..types import IntArray
 from .study import Study
@@ -161,13 +161,15 @@ class Comparison:
             last = rows["error"].iloc[0].splitlines()[-1]
             n = (self.selections["method"] == name).sum()
             said.append(
-                Message(f"{name} failed in {len(rows)} of {n} repeats ({last})", Words("; see .failures"), ".")
+                Message(
+                    f"{name} failed in {len(rows)} of {counted(n, 'repeat')} ({last})", Words("; see .failures"), "."
+                )
             )
         if empty := int((self.selections["own_size"] == 0).sum()):
             said.append(
                 Message(
-                    f"The best set of {self.reference} was empty in {empty} repeats: all methods chose one feature "
-                    "there. Give ",
+                    f"The best set of {self.reference} was empty in {counted(empty, 'repeat')}: all methods chose one "
+                    "feature there. Give ",
                     Argument("size"),
                     " to compare larger sets.",
                 )
@@ -208,6 +210,8 @@ def _p_value(wide: pd.DataFrame, name: str, reference: str, test: str) -> float:
 def _cell(row: Any, ours: float) -> str:
     mark = next((mark for level, mark in MARKS if row.p < level), "")
     arrow = ("↑" if row.mean > ours else "↓") if mark else ""
+    if np.isnan(row.mean):
+        return "–"
     spread = "" if np.isnan(row.sd) else f" ± {row.sd:.2g}"  # of a single split there is none
     return f"{row.mean:.3g}{spread}{' ' if mark else ''}{arrow}{mark}"
 

@@ -5,6 +5,7 @@ from .csv_table import check_names as check_names
 from .csv_table import open_text_table as open_text_table
 from .edge_lists import read_edges
 from .errors import DataWarning, UnreadableInput
+from .errors import MissingValues as MissingValues
 from .errors import did_you_mean as did_you_mean
 from .errors import optional as optional
 from .frames import RawTable as RawTable
@@ -24,6 +25,7 @@ from .read_network import read_network
 from .string_db import read_string
 from .table import Table, TableReport, read_table
 from .text import read_text as read_text
+from .text import shortened as shortened
 from .text import trusting as trusting
 
 __all__ = [

@@ -68,7 +68,7 @@ class TextTable:
 def open_text_table(path: str | Path, delimiter: str | None = None) -> TextTable:
     """Read a file and its header; comment lines ('#') above the header are skipped.
 
-    A header one shorter than the lines below it (as R writes them) lacks the name of the first column,
+    A header one shorter than the two lines below it (as R writes them) lacks the name of the first column,
     which is then ""; or of the last, if that is blank, since delimiters end the lines.
     """
     check_delimiter(delimiter)
@@ -79,10 +79,10 @@ def open_text_table(path: str | Path, delimiter: str | None = None) -> TextTable
         if head.text.count('"') % 2:
             raise UnreadableInput(open_quote(path, head.text, head.delimiter))
         raise UnreadableInput(f"{path}: expected a header and at least one row below it, got less; is it complete?")
-    header, below, *_ = head.records
+    header, below, *third = head.records
     columns = [cell.strip() for cell in header.cells]
     alone = len(columns) == 1 and any(other in head.line for other in "\t,;|")  # divided by something else
-    if len(below.cells) == len(columns) + 1 and not alone:
+    if all(len(row.cells) == len(columns) + 1 for row in (below, *third)) and not alone:
         columns = ["", *columns] if below.cells[-1].strip() else [*columns, ""]
     if len(columns) < 2:
         raise UnreadableInput(
@@ -265,15 +265,15 @@ def _heads(comment: str, line: str) -> bool:
 
 
 def _check_widths(table: TextTable) -> None:
-    """Name the first line with fewer or more cells than the header."""
+    """Name the first line with fewer or more cells than the header, or than the first row if that has one more."""
     width = len(table.columns)
     lines = records(table.path, table.text, table.delimiter)
-    next(lines)
+    model = "the header" if len(next(lines).cells) == width else "the first row"
     for record in lines:
         if len(record.cells) != width:
             raise UnreadableInput(
                 Message(
-                    f"{table.path}, line {record.line}: expected {width} columns as in the header, got "
+                    f"{table.path}, line {record.line}: expected {width} columns as in {model}, got "
                     f"{len(record.cells)}; correct the line, or give ",
                     Argument("delimiter"),
                 )

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..messages import Argument, Message
+from ..messages import Argument, Message, counted
 from .csv_table import MISSING
 from .errors import DataWarning, UnreadableInput
 from .frames import RawTable
@@ -133,7 +133,7 @@ def check_finite(raw: RawTable) -> None:
         row, column = np.argwhere(infinite)[0]
         raise UnreadableInput(
             f"{place(raw, int(row))}, column '{shortened(numbers.columns[column])}': expected finite numbers, got an "
-            f"infinite one ({int(infinite.sum())} such cells); correct it, or leave it blank if missing"
+            f"infinite one ({counted(int(infinite.sum()), 'such cell')}); correct it, or leave it blank if missing"
         )
 
 
@@ -189,7 +189,7 @@ def _number_or_text(raw: RawTable, name: str, cells: pd.Series) -> pd.Series:
     raise UnreadableInput(
         Message(
             f"{place(raw, row)}, column '{shortened(name)}': expected a number, got '{shortened(text.iloc[row])}' "
-            f"({int(wrong.sum())} such cells); correct it, leave it blank if missing, or say ",
+            f"({counted(int(wrong.sum()), 'such cell')}); correct it, leave it blank if missing, or say ",
             Argument("categorical", [shortened(name)]),
         )
     )

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
+from ..messages import Message, brief
+
 
 class UnreadableInput(ValueError):
     """A file or table cannot be read; the message names the file, the line or column, and a remedy.
@@ -14,6 +16,21 @@ class UnreadableInput(ValueError):
     >>> issubclass(UnreadableInput, ValueError)
     True
     """
+
+    def __init__(self, said: str) -> None:
+        super().__init__(said if isinstance(said, Message) else brief(said))
+
+
+class MissingValues(UnreadableInput):
+    """Values are missing, perhaps of outcomes, whose names these are.
+
+    >>> MissingValues("expected no missing values", ["days"]).outcomes
+    ('days',)
+    """
+
+    def __init__(self, said: str, outcomes: Iterable[str] = ()) -> None:
+        super().__init__(said)
+        self.outcomes = tuple(outcomes)
 
 
 class DataWarning(UserWarning):

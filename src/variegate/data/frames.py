@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 import zipfile
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -16,8 +17,8 @@ from scipy import sparse
 
 from ..messages import Argument, Message
 from .csv_table import TextTable, check_names, open_text_table, parse_text_table
-from .errors import UnreadableInput, optional
-from .text import check_unpacked, read_bytes
+from .errors import DataWarning, UnreadableInput, optional
+from .text import check_unpacked, read_bytes, shortened
 
 _FEATURE_KEYS = ("features", "feature_names", "columns", "symbols", "genes", "names")
 _SAMPLE_KEYS = ("samples", "sample_ids", "ids", "index")
@@ -189,18 +190,20 @@ def _from_npz(path: str | Path, turned: bool) -> RawTable:
     check_names(columns, str(path), "samples" if turned else "features")
     ids = _labels(path, arrays, row_keys, X.shape, 0)
     vectors = {name: array for name, array in arrays.items() if array.shape == (X.shape[0],)}
-    _check_understood(path, {name: array.shape for name, array in arrays.items() if name not in vectors}, X.shape)
+    several = [name for name, array in arrays.items() if array.shape[:1] == X.shape[:1] and array.ndim == 2]
+    vectors |= {f"{name}[{j}]": column for name in several for j, column in enumerate(arrays[name].T)}
+    _warn_ignored(path, [name for name in arrays if name not in {*vectors, *several}])
     frame = pd.DataFrame(X, columns=columns)
     return RawTable(frame, str(path), tuple(ids) if ids else None, pd.DataFrame(vectors))
 
 
-def _check_understood(path: str | Path, others: dict[str, tuple[int, ...]], shape: tuple[int, int]) -> None:
-    """Refuse arrays that would have to be ignored."""
-    for name, found in others.items():
-        raise UnreadableInput(
-            f"{path}: expected the table 'X' {shape}, names of its columns ('features') and rows ('samples'), and "
-            f"vectors with an entry for each of the {shape[0]} rows, got '{name}' of shape {found}; save the file "
-            "without it"
+def _warn_ignored(path: str | Path, others: list[str]) -> None:
+    """Tell of arrays that are neither names nor about the samples."""
+    if others:
+        warnings.warn(
+            f"{path}: ignoring {', '.join(map(shortened, others[:5]))}: not names, and no entry for each sample",
+            DataWarning,
+            stacklevel=5,
         )
 
 
@@ -237,4 +240,4 @@ def _from_h5ad(path: str | Path) -> RawTable:
 
 
 def _brief(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
+    return f"{type(error).__name__}: {shortened(str(error), 120)}"

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from ..messages import Argument, Message
+from ..messages import Argument, Message, counted
 from .errors import DataWarning, UnreadableInput
 from .frames import RawTable, without
 from .text import shortened
@@ -74,7 +74,7 @@ def _check_different(raw: RawTable, column: str) -> None:
         Message(
             f"{raw.where}, column '{shortened(column)}': expected sample ids that differ in every row, but "
             f"'{shortened(repeated.iloc[0])}' stands in {'rows' if raw.line_of is None else 'lines'} "
-            f"{', '.join(places)} ({repeated.nunique()} such ids); leave the column out by ",
+            f"{', '.join(places)} ({counted(repeated.nunique(), 'such id')}); leave the column out by ",
             Argument("drop", [column]),
             ", or say ",
             Argument("id_column", column),
@@ -88,8 +88,8 @@ def _warn_repeated(raw: RawTable) -> None:
     if repeated:
         name, count = next(iter(repeated.items()))
         warnings.warn(
-            f"{raw.where}: '{shortened(name)}' is the id of {count} samples ({len(repeated)} such ids): they count as "
-            "different samples; keep them together when you split the data",
+            f"{raw.where}: '{shortened(name)}' is the id of {count} samples ({counted(len(repeated), 'such id')}): "
+            "they count as different samples; keep them together when you split the data",
             DataWarning,
             stacklevel=4,
         )

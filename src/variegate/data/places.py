@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..messages import Argument, Message
+from ..messages import Argument, Message, counted
 from .csv_table import MISSING, check_names
 from .encode import place
 from .errors import UnreadableInput
@@ -87,7 +87,7 @@ def _points(raw: RawTable, frame: pd.DataFrame) -> npt.NDArray[np.float64]:
             got = "nothing" if pd.isna(cell) else f"'{shortened(str(cell))}'"
             raise UnreadableInput(
                 f"{place(raw, int(wrong[0]))}: expected a number in '{shortened(str(name))}', the place of a feature, "
-                f"got {got} ({len(wrong)} such cells); fill it in"
+                f"got {got} ({counted(len(wrong), 'such cell')}); fill it in"
             )
     return points
 
@@ -119,18 +119,26 @@ def _is_number(cell: str) -> bool:
         return False
 
 
-def rows_of(features: Sequence[str], names: Sequence[str], path: str | Path, what: str) -> list[int]:
-    """The row of each feature; all must be there. The columns of a category ("sex=f") are found by its name, too."""
+def rows_of(
+    features: Sequence[str], names: Sequence[str], path: str | Path, option: str, droppable: bool = True
+) -> list[int]:
+    """The row of each feature; all must be there. The columns of a category ("sex=f") are found by its name, too.
+
+    `option` is what the file was given as; some tables have no columns that can be left out.
+    """
     row = {name: i for i, name in enumerate(names)}
     found = [row.get(name, row.get(name.partition("=")[0])) for name in features]
     missing = [name for name, i in zip(features, found, strict=True) if i is None]
     if missing:
+        many = len(missing) > _SHOWN  # too many to type
         raise UnreadableInput(
             Message(
-                f"{path}: expected {what} of every feature, but {len(missing)} of {len(features)} are not in it, for "
-                f"instance '{shortened(missing[0])}'; add them, or leave them out by ",
-                Argument("drop", missing[:_SHOWN]),
-                ", …" if len(missing) > _SHOWN else "",
+                f"{path}: expected every feature, but {len(missing):,} of {len(features):,} are not in it "
+                f"({', '.join(map(shortened, missing[:_SHOWN]))}{', …' if many else ''}); add them",
+                *(() if many or not droppable else (", leave them out by ", Argument("drop", missing))),
+                ", or give no ",
+                Argument(option),
+                ", so that similarity comes from correlations",
             )
         )
     return [i for i in found if i is not None]

@@ -10,7 +10,7 @@ from .edge_lists import read_edges
 from .graphml import read_graphml
 from .network import Network
 from .string_db import is_string, read_string
-from .text import first_line, read_text, without_comments
+from .text import Loaded, first_line, read_text, without_comments
 
 
 def read_network(path: str | Path, **options: Any) -> Network:
@@ -27,14 +27,15 @@ def read_network(path: str | Path, **options: Any) -> Network:
     ...     read_network(path).n_edges
     1
     """
-    line = first_line(without_comments(read_text(path), _is_official)).strip()
+    file: Any = Loaded(path, read_text(path))
+    line = first_line(without_comments(file.text, _is_official)).strip()
     if is_biogrid(line):
-        return read_biogrid(path, **options)
+        return read_biogrid(file, **options)
     if is_string(line):
-        return read_string(path, **options)
+        return read_string(file, **options)
     if line.startswith("<"):
-        return read_graphml(path, **options)
-    return read_edges(path, **options)
+        return read_graphml(file, **options)
+    return read_edges(file, **options)
 
 
 def _is_official(line: str) -> bool:

@@ -11,11 +11,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from ..design import are_constant
-from ..messages import Argument, Message
+from ..messages import Argument, Message, counted
 from .asked import Asked
 from .csv_table import check_names
 from .encode import check_finite, fill_missing, missing_counts, one_hot, possible_codes, to_numeric
-from .errors import UnreadableInput
+from .errors import MissingValues, UnreadableInput
 from .frames import RawTable, open_source, without
 from .ids import with_ids
 from .outcome import Parts, check_column, of_classes, read_second, with_outcome
@@ -121,7 +121,8 @@ def read_table(
 
     An .npz file holds the table as `X`, names of its columns as `features` (or feature_names, columns, symbols, genes,
     names) and of its rows as `samples` (or sample_ids, ids, index), and any vectors with an entry for each row, one of
-    which may be the outcome; other arrays are refused. All names are checked before any cell is read.
+    which may be the outcome, or several as one array: Y[0], Y[1], …; a warning tells of other arrays, which are
+    ignored. All names are checked before any cell is read.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -149,8 +150,8 @@ def read_table(
         samples_left, features_left = parts.raw.frame.shape
         raise UnreadableInput(
             Message(
-                f"{parts.raw.where}: expected samples and features, got {samples_left} samples and {features_left} "
-                "features beside ids and outcome; is this the right file, and the right ",
+                f"{parts.raw.where}: expected samples and features, got {counted(samples_left, 'sample')} and "
+                f"{counted(features_left, 'feature')} beside ids and outcome; is this the right file, and the right ",
                 Argument("delimiter"),
                 "?",
             )
@@ -245,19 +246,14 @@ def _refuse_missing(parts: Parts, counts: dict[str, int]) -> NoReturn:
     here = not elsewhere or any(name not in parts.joined for name in counts)
     places = [*([parts.raw.where] if here else []), *([str(parts.second)] if elsewhere else [])]
     where = " and ".join(dict.fromkeys(places))
+    others: tuple[str | Argument, ...] = (" to leave these samples out",)  # others do that, too: no outcome is made up
+    if counts:
+        others = (", ", Argument("missing", "drop_features"), " or ", Argument("missing", "impute"))
     counts = {f"{name} (outcome)": n for name, n in outcomes.items()} | counts
     named = ", ".join(f"{shortened(name) or repr(name)} ({count})" for name, count in list(counts.items())[:5])
     more = f" and {len(counts) - 5} more columns" if len(counts) > 5 else ""
-    raise UnreadableInput(
-        Message(
-            f"{where}: expected no missing values, got some in {named}{more}; choose ",
-            Argument("missing", "drop_samples"),
-            ", ",
-            Argument("missing", "drop_features"),
-            " or ",
-            Argument("missing", "impute"),
-        )
-    )
+    said = f"{where}: expected no missing values, got some in {named}{more}; choose "
+    raise MissingValues(Message(said, Argument("missing", "drop_samples"), *others), outcomes)
 
 
 def _transposed(raw: RawTable, id_column: str | None) -> RawTable:

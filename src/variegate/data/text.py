@@ -113,8 +113,20 @@ def trusting(yes: bool) -> Iterator[None]:
         _trusted.reset(before)
 
 
-def read_text(path: str | Path) -> str:
+class Loaded(NamedTuple):
+    """A file whose text has been read, in place of its path: pipes can be read only once."""
+
+    path: str | Path
+    text: str
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+
+def read_text(path: str | Path | Loaded) -> str:
     """Return a file's UTF-8 text, without a byte-order mark, line ends as newlines, blank lines empty."""
+    if isinstance(path, Loaded):
+        return path.text
     content = read_bytes(path)
     check_text(path, content)
     return normalised(content)

@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from ..large import Moments
 from ..likelihoods import SHARED, Grouped
+from ..messages import counted
 from ..types import FloatArray, IntArray
 from .chain.problem import Grid
 from .outside import Given, LookOutside, stacked
@@ -54,12 +55,15 @@ class Certificate(NamedTuple):
     def sentence(self) -> str:
         """The certificate in words.
 
-        >>> print(Certificate(left_out=90, passes=2, joined=5, largest=0.001, expected=0.02).sentence())
-        90 columns are left out; none is estimated above a probability of 0.001, all together 0.02 (2 passes, 5 joined)
+        >>> found = Certificate(left_out=90, passes=2, joined=5, largest=0.001, expected=0.02)
+        >>> print(found.sentence())  # doctest: +NORMALIZE_WHITESPACE
+        90 columns are left out; none is estimated above a probability of 0.001, all together 0.02 (the table was read
+        2 times, and 5 columns were added on the way)
         """
-        how = f"({self.passes} {'pass' if self.passes == 1 else 'passes'}, {self.joined:,} joined)"
+        times, added = counted(self.passes, "time"), counted(self.joined, "column")
+        how = f"(the table was read {times}, and {added} {'was' if self.joined == 1 else 'were'} added on the way)"
         if not self.left_out:
-            return f"no column is left out {how}"
+            return f"in the end no column is left out {how}"
         columns = "1 column is" if self.left_out == 1 else f"{self.left_out:,} columns are"
         most = f"none is estimated above a probability of {self.largest:.2g}, all together {self.expected:.2g}"
         return f"{columns} left out; {most} {how}"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..data import UnreadableInput, check_names, optional
+from ..data import UnreadableInput, check_names, optional, shortened
 from ..types import IntArray
 from .protocol import BLOCK_BYTES, WIDEST, Block, Work, blocks_of, here
 
@@ -61,7 +61,7 @@ def open_zarr(path: str | Path) -> ZarrTable:
         found = zarr.open(str(path), mode="r")
     except Exception as error:  # zarr raises many kinds
         raise UnreadableInput(
-            f"{path}: expected a zarr array or group, but it cannot be opened ({_in_one_line(error)})"
+            f"{path}: expected a zarr array or group, but it cannot be opened ({shortened(str(error), 120)})"
         ) from None
     names = samples = None
     if not hasattr(found, "shape"):
@@ -88,10 +88,6 @@ def check_whole(path: str | Path, X: Any) -> None:
             f"{path}: {wanted - stored:,} of {wanted:,} chunks are missing, and would read as {X.fill_value}; copy it "
             f"again, or, if they hold nothing but {X.fill_value}, write it with config={{'write_empty_chunks': True}}"
         )
-
-
-def _in_one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:120] or type(error).__name__
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +141,7 @@ def open_parquet(path: str | Path) -> ParquetTable:
         file = parquet.ParquetFile(path)
     except Exception as error:  # pyarrow raises many kinds
         raise UnreadableInput(
-            f"{path}: expected a Parquet file, but it cannot be opened ({_in_one_line(error)})"
+            f"{path}: expected a Parquet file, but it cannot be opened ({shortened(str(error), 120)})"
         ) from None
     numbers = (types.is_integer, types.is_floating, types.is_boolean)
     names = [f.name for f in file.schema_arrow if any(is_(f.type) for is_ in numbers)]

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..design import FAINT
+from ..design import FAINT, check_scale
 from ..types import FloatArray
 from .protocol import Block, LargeTable
 
@@ -94,6 +94,8 @@ def first_look(table: LargeTable, weights: FloatArray, vectors: FloatArray) -> t
     M = table.shape[1]
     centre, scale, missing = np.empty(M), np.empty(M), np.empty(M, dtype=np.int64)
     products = np.empty((len(vectors), M))
-    for columns, found in table.over_columns(FirstLook(weights, vectors)):
-        centre[columns], scale[columns], missing[columns], products[:, columns] = found
+    with np.errstate(over="ignore", invalid="ignore"):
+        for columns, found in table.over_columns(FirstLook(weights, vectors)):
+            centre[columns], scale[columns], missing[columns], products[:, columns] = found
+    check_scale(scale)
     return Moments(centre, scale, missing), products

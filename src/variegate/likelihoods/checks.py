@@ -6,11 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ..checks import check_rows
 from ..design import Design
 from ..types import FloatArray
 
 LARGEST_WEIGHT = 1e9
 LARGEST_VALUE = 1e150  # of new rows
+LARGEST_COUNT = 1e10  # log-likelihoods are sums of terms of about 20 y, of which floats keep 16 digits
+OUT = "; leave such rows out"
 
 
 def table(X: Any, name: str = "X", n_columns: int | None = None) -> Any:
@@ -89,6 +92,22 @@ def labels(y: Any, length: int, weights: FloatArray) -> FloatArray:
             "With one class there is nothing to tell apart."
         )
     return v
+
+
+def counts(y: FloatArray, exposure: FloatArray) -> None:
+    """Raise unless y (N,) holds counts, and exposures (N,) are above zero."""
+    check_rows((y >= 0) & (y % 1 == 0), "y", "be a count, a whole number from 0", y)
+    many = "; if it is an amount, make a regression of its logarithm"
+    check_rows(y <= LARGEST_COUNT, "y", f"be a count of at most {LARGEST_COUNT:g}", y, many)
+    check_rows((exposure > 0) & np.isfinite(exposure), "exposure", "be above zero and finite", exposure, OUT)
+
+
+def times(time: FloatArray, entry: FloatArray | None = None) -> None:
+    """Raise unless times (N,) are not negative, and entries (N,) are before them."""
+    check_rows(time >= 0, "time", "not be negative", time, f"{OUT}, or count from another day")
+    if entry is not None:
+        pairs = [f"{begin:g} and {end:g}" for begin, end in zip(entry, time, strict=True)]
+        check_rows(entry < time, "entry", "be before time", pairs, OUT)
 
 
 def sample_weights(weights: Any, length: int) -> FloatArray:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
+from ..checks import WrongOutcome
 from ..design import Design
 from ..types import FloatArray, IntArray
 from .flips import Factor
@@ -116,9 +117,8 @@ def _without_rounding(residual: FloatArray, largest: float, weights: FloatArray)
     with np.errstate(over="ignore"):
         total = float(residual @ (weights * residual))
     if not np.finfo(float).tiny < total < np.inf:
-        raise ValueError(
-            f"y has values of about {largest:.0e}, whose squares no float can hold; give it another unit."
-        )
+        many = f"must have squares that a float can hold, got values of about {largest:.0e}; divide it by a number"
+        raise WrongOutcome("y", many)
     return residual, total
 
 

@@ -7,6 +7,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from ..checks import WrongOutcome
 from ..types import FloatArray, IntArray
 from . import checks
 from .laplace import Laplace
@@ -257,9 +258,7 @@ class Cox(Laplace[CoxTerms]):
         N = design.shape[0]
         t, happened = checked_times(time, event, N, weights)
         begin = None if entry is None else checks.vector(entry, "entry", N)
-        if begin is not None and not (begin < t).all():
-            i = int(np.flatnonzero(begin >= t)[0])
-            raise ValueError(f"entry must be before time in every row; got {begin[i]:g} and {t[i]:g} in row {i}.")
+        checks.times(t, begin)
         labels, codes = (None, None) if strata is None else np.unique(np.asarray(strata), return_inverse=True)
         if codes is not None and codes.shape != (N,):
             raise ValueError(f"strata must hold a label for each of the {N} rows; got shape {np.shape(strata)}.")
@@ -289,17 +288,14 @@ class Cox(Laplace[CoxTerms]):
 def checked_times(time: Any, event: Any, length: int, weights: FloatArray) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
     """Times and events, if a partial likelihood can be made of them."""
     t, happened = checks.vector(time, "time", length), checks.vector(event, "event", length)
-    if t.min() < 0:
-        raise ValueError(
-            f"time must not be negative; got {t.min():g}. Leave those rows out, or count from another day."
-        )
+    checks.times(t)
     strange = np.setdiff1d(happened, [0.0, 1.0])
     if strange.size:
         raise ValueError(
             f"event must hold only 0 and 1 (or booleans); got {strange[:3].tolist()}. 1 means it happened."
         )
     if not (happened[weights > 0] > 0).any():
-        raise ValueError("event must be 1 in at least one row with weight; got zeros only: nothing to learn from.")
+        raise WrongOutcome("event", "must have happened in at least one row, got none: nothing to learn from")
     if np.ptp(t[weights > 0]) == 0:
-        raise ValueError(f"time must vary; got {t[0]:g} in every row, so that no row was at risk longer than another.")
+        raise WrongOutcome("time", f"must vary, got {t[0]:g} in every row: no row was at risk longer than another")
     return t, happened > 0

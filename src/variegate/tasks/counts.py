@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import metrics
-from ..likelihoods import FlipLikelihood, NegativeBinomial, Poisson, PoissonTerms, Terms
+from ..likelihoods import FlipLikelihood, NegativeBinomial, Poisson, PoissonTerms, Terms, checks
 from ..types import COUNTS, FloatArray
+from .numbers import numbers
 from .protocol import RIDGE
 from .strengths import gains_alone
 
@@ -63,23 +64,13 @@ def count_rows(count: Any, exposure: Any = None) -> NDArray[Any]:
         if exposure is not None:
             raise ValueError("exposure must be given once; y has exposures already, as count_rows made it.")
         return given
-    try:
-        y = np.asarray(given, dtype=np.float64).ravel()
-    except (TypeError, ValueError):
-        raise ValueError(f"y must hold counts, got {np.ravel(given)[:1].tolist()[0]!r} among others.") from None
+    y = numbers(given, "y")
     rows = np.ones(len(y), dtype=COUNTS)
     rows["count"] = y
     if exposure is not None:
-        size = np.asarray(exposure, dtype=np.float64).ravel()
+        size = numbers(exposure, "exposure")
         if size.shape != y.shape:
             raise ValueError(f"exposure must have an entry for each of the {len(y)} rows, got {len(size)}.")
         rows["exposure"] = size
-    strange = y[~(y >= 0) | (y % 1 != 0)]
-    if len(strange):
-        raise ValueError(f"y must hold counts, whole numbers from 0, got {strange[0]:g} among others.")
-    wrong = rows["exposure"][~((rows["exposure"] > 0) & np.isfinite(rows["exposure"]))]
-    if len(wrong):
-        raise ValueError(
-            f"exposure must be above zero and finite in every row, got {wrong[0]:g}; leave those rows out."
-        )
+    checks.counts(y, rows["exposure"])
     return rows

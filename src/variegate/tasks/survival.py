@@ -8,9 +8,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .. import metrics
-from ..likelihoods import Cox, CoxTerms, FlipLikelihood, Terms, checked_times
+from ..checks import WrongOutcome, check_rows
+from ..likelihoods import Cox, CoxTerms, FlipLikelihood, Terms, checked_times, checks
 from ..messages import Argument, Message
 from ..types import SURVIVAL, FloatArray
+from .numbers import numbers
 from .protocol import RIDGE
 from .strengths import gains_alone
 
@@ -71,21 +73,16 @@ def survival_rows(time: Any, event: Any, entry: Any = None, strata: Any = None, 
     >>> survival_rows([5, 3], [1, 0])["time"]
     array([5., 3.])
     """
-    t = _numbers(time, "time")
+    t = _finite(time, "time")
     for what, given in (("event", event), ("entry", entry), ("strata", strata)):
         if given is not None and len(np.ravel(given)) != len(t):
             raise ValueError(f"{what} must have an entry for each of the {len(t)} times, got {len(np.ravel(given))}.")
     rows = np.zeros(len(t), dtype=SURVIVAL)
     rows["time"], rows["event"] = t, events(event, happened)
-    rows["entry"] = -np.inf if entry is None else _numbers(entry, "entry")
+    rows["entry"] = -np.inf if entry is None else _finite(entry, "entry")
     if strata is not None:
         rows["stratum"] = np.unique(np.asarray(strata).astype(str), return_inverse=True)[1]
-    if len(rows) and rows["time"].min() < 0:
-        raise ValueError(f"time must not be negative, got {rows['time'].min():g}; leave those rows out.")
-    late = np.flatnonzero(rows["entry"] >= rows["time"])
-    if len(late):
-        i = int(late[0])
-        raise ValueError(f"entry must be before time, got {rows['entry'][i]:g} and {t[i]:g} in row {i}.")
+    checks.times(rows["time"], None if entry is None else rows["entry"])
     return rows
 
 
@@ -131,26 +128,23 @@ def events(values: Any, happened: Any = None) -> NDArray[np.bool_]:
     ([True, False], [True, False])
     """
     given = pd.Series(np.asarray(values).ravel()) if not isinstance(values, pd.Series) else values
-    missing = int(given.isna().sum())
-    if missing:
-        raise ValueError(f"event must be known for each row, got {missing} missing; leave those rows out.")
+    missing = given.isna().to_numpy()
+    check_rows(~missing, "event", "be known", ["nothing"] * len(given), checks.OUT)
     words = given.map(_word)
     known = sorted(set(words))
     if happened is not None:
         if _word(happened) not in known:
-            raise ValueError(f"event never is {happened!r}; it holds {', '.join(known[:5])}.")
+            raise WrongOutcome("event", f"never is {happened!r}; it holds {', '.join(known[:5])}")
         return np.asarray(words == _word(happened))
     strange = [word for word in known if word not in HAPPENED | CENSORED]
     if strange:
         hint = " (R's code is 1 for censored, 2 for an event)" if known == ["1", "2"] else ""
-        raise ValueError(
-            Message(
-                "event must be 0/1, true/false or words such as dead and alive, got ",
-                f"{', '.join(known[:5])}{hint}; say which value means that it happened with ",
-                Argument("event_value"),
-                ".",
-            )
+        must = Message(
+            f"must be 0/1, true/false or words such as dead and alive, got {', '.join(known[:5])}{hint}; say which "
+            "value means that it happened with ",
+            Argument("event_value"),
         )
+        raise WrongOutcome("event", must)
     return np.asarray(words.isin(HAPPENED))
 
 
@@ -165,12 +159,7 @@ def _is_flag(column: pd.Series) -> bool:
     return set(column.dropna().map(_word)) <= HAPPENED | CENSORED
 
 
-def _numbers(values: Any, name: str) -> FloatArray:
-    try:
-        found = np.asarray(values, dtype=np.float64).ravel()
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must hold numbers, got {np.ravel(values)[:1].tolist()[0]!r} among others.") from None
-    missing = int((~np.isfinite(found)).sum())
-    if missing:
-        raise ValueError(f"{name} must be finite, got {missing} missing or infinite; leave those rows out.")
+def _finite(values: Any, what: str) -> FloatArray:
+    found = numbers(values, what)
+    check_rows(np.isfinite(found), what, "be finite", found, checks.OUT)
     return found
