@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from ..types import FloatArray, IntArray
 from .problem import Problem
@@ -47,7 +47,7 @@ class Wrapped:
             model.set_params(random_state=int(rng.integers(2**31)))
         return model
 
-    def _weights(self, model: Any, problem: Problem) -> FloatArray:
+    def _weights(self, model: BaseEstimator, problem: Problem) -> FloatArray:
         """How much each column matters (M,), 0 for those that were not chosen."""
         if hasattr(model, "coef_"):
             coef = np.abs(np.asarray(model.coef_, dtype=np.float64)).reshape(-1, problem.n_features)

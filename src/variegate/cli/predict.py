@@ -12,11 +12,10 @@ import pandas as pd
 
 from ..candidates import by_column
 from ..data import Table, did_you_mean, open_source, open_text_table, read_table, shortened, trusting
-from ..estimators import DiverseCounts, DiverseRegressor, DiverseSurvival
+from ..estimators import DiverseCounts, DiverseRegressor, DiverseSelector, DiverseSurvival
 from ..large import open_large_table
 from ..messages import counted
 from ..saving import load
-from ..selection import selection_of
 from .files import check_apart, new_file
 from .inputs import reading_options
 from .large_inputs import read_in_blocks
@@ -51,7 +50,7 @@ def _predicted(options: Mapping[str, Any]) -> tuple[pd.DataFrame, str]:
     return predicted, as_json(predicted.to_dict("records")) + "\n" if options["as_json"] else csv_text(predicted)
 
 
-def _of_table(options: Mapping[str, Any], model: Any) -> pd.DataFrame:
+def _of_table(options: Mapping[str, Any], model: DiverseSelector) -> pd.DataFrame:
     header = _header(options)
     table = _read(options, model, header)
     if isinstance(model, DiverseCounts) and options["exposure"] is None and _has_exposures(model):
@@ -61,11 +60,11 @@ def _of_table(options: Mapping[str, Any], model: Any) -> pd.DataFrame:
     return found
 
 
-def _has_exposures(model: Any) -> bool:
-    return bool((selection_of(model).training.y["exposure"] != 1).any())
+def _has_exposures(model: DiverseSelector) -> bool:
+    return bool((model.selection_.training.y["exposure"] != 1).any())
 
 
-def _of_large(options: Mapping[str, Any], model: Any) -> pd.DataFrame:
+def _of_large(options: Mapping[str, Any], model: DiverseSelector) -> pd.DataFrame:
     """Of all samples in a table that is read in blocks."""
     table = open_large_table(options["table"])
     found = predictions(model, table, options["level"])
@@ -73,7 +72,7 @@ def _of_large(options: Mapping[str, Any], model: Any) -> pd.DataFrame:
     return found
 
 
-def predictions(model: Any, X: Any, level: float, exposure: Any = None) -> pd.DataFrame:
+def predictions(model: DiverseSelector, X: Any, level: float, exposure: Any = None) -> pd.DataFrame:
     """Prediction and interval of each row; for classes also their probabilities, for survival that at some times.
 
     The interval is that of the outcome for numbers and counts, of the probability of the second class of two classes,
@@ -117,11 +116,11 @@ def _header(options: Mapping[str, Any]) -> tuple[str, ...]:
     return open_text_table(path, how["delimiter"]).columns
 
 
-def _read(options: Mapping[str, Any], model: Any, header: tuple[str, ...]) -> Table:
+def _read(options: Mapping[str, Any], model: DiverseSelector, header: tuple[str, ...]) -> Table:
     """The table without the columns that the model does not know, whatever they hold."""
     how = reading_options(options)
     factors = {factor for factor in _factors(model) if factor is not None}
-    selection = selection_of(model)
+    selection = model.selection_
     known = {*map(str, selection.column_names), *factors}
     exposure = options["exposure"]
     if exposure is not None and not isinstance(model, DiverseCounts):
@@ -140,24 +139,24 @@ def _read(options: Mapping[str, Any], model: Any, header: tuple[str, ...]) -> Ta
     return read_table(options["table"], exposure, drop=drop, **how)
 
 
-def _factors(model: Any) -> list[str | None]:
+def _factors(model: DiverseSelector) -> list[str | None]:
     """For each column of the model the column of categories that it comes from: "stage" for "stage=II", or None."""
-    names = [str(name) for name in selection_of(model).column_names]
-    groups = by_column(model.groups, selection_of(model).column_names, len(names), "groups")
+    names = [str(name) for name in model.selection_.column_names]
+    groups = by_column(model.groups, model.selection_.column_names, len(names), "groups")
     if groups is None:
         groups = [name.partition("=")[0] for name in names]
     pairs = zip(names, map(str, groups), strict=True)
     return [group if name.startswith(f"{group}=") and group not in names else None for name, group in pairs]
 
 
-def _typical(model: Any) -> dict[str, float | str]:
+def _typical(model: DiverseSelector) -> dict[str, float | str]:
     """What stands for a missing cell of each column: the median of the training rows, or their commonest category.
 
     Every file has these rows. Cells that were imputed before the fit change neither, being what is asked for.
     """
     found: dict[str, float | str] = {}
     most: dict[str, float] = {}
-    selection = selection_of(model)
+    selection = model.selection_
     columns = zip(map(str, selection.column_names), _factors(model), selection.used, strict=True)
     references = set(selection.candidates.references.tolist())
     for j, (name, factor, used) in enumerate(columns):
@@ -173,9 +172,9 @@ def _typical(model: Any) -> dict[str, float | str]:
     return found
 
 
-def _lacking(model: Any, options: Mapping[str, Any], missing: list[str], known: Sequence[str]) -> Failure:
+def _lacking(model: DiverseSelector, options: Mapping[str, Any], missing: list[str], known: Sequence[str]) -> Failure:
     """Say which columns are not there, and where they could be."""
-    selection = selection_of(model)
+    selection = model.selection_
     always = {str(selection.column_names[j]).partition("=")[0] for j in selection.candidates.always}
     close = did_you_mean(missing[0], known)
     way_out = close or f"; it has {', '.join(map(shortened, known[:5]))}{', …' if len(known) > 5 else ''}"
@@ -187,9 +186,11 @@ def _lacking(model: Any, options: Mapping[str, Any], missing: list[str], known: 
     return Failure(f"{options['table']} lacks {lacks}, for instance '{shortened(missing[0])}'{way_out}")
 
 
-def _aligned(options: Mapping[str, Any], model: Any, table: Table, header: tuple[str, ...]) -> pd.DataFrame:
+def _aligned(
+    options: Mapping[str, Any], model: DiverseSelector, table: Table, header: tuple[str, ...]
+) -> pd.DataFrame:
     """The columns of the model; those that no set uses may be missing, and categories that do not occur are 0."""
-    selection = selection_of(model)
+    selection = model.selection_
     names, factors, used = [str(name) for name in selection.column_names], _factors(model), selection.used
     column = {name: j for j, name in enumerate(table.features)}
     present = {group for group in table.groups if group is not None}

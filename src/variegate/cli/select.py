@@ -17,7 +17,7 @@ from ..baselines import METHODS, Diverse
 from ..comparison import Comparison, Frontier, compare, frontier
 from ..data import shortened
 from ..diagnostics import Diagnostics
-from ..estimators import ESTIMATORS
+from ..estimators import ESTIMATORS, DiverseSelector
 from ..messages import Argument, counted
 from ..saving import save
 from ..tables import Findings, findings
@@ -43,7 +43,7 @@ SIZES = (2, 4, 6, 8, 10, 15, 20, 30)  # of the frontier, up to the larger of ten
 class Answer:
     """What a run found, as the folder holds it."""
 
-    model: Any
+    model: DiverseSelector
     found: Findings
     comparison: Comparison | None
     frontier: Frontier | None
@@ -178,7 +178,7 @@ def diagnosed(found: Diagnostics, quiet: bool) -> dict[str, Any]:
     return {**found._asdict(), "bound": bound, "messages": found.messages()}
 
 
-def compared(options: Mapping[str, Any], data: Input, similarity: Any, model: Any) -> Comparison | None:
+def compared(options: Mapping[str, Any], data: Input, similarity: Any, model: DiverseSelector) -> Comparison | None:
     """Ours and other methods on the same splits, all with as many features as were selected; None where none works."""
     try:
         return _compared(options, data, similarity, model)
@@ -187,7 +187,7 @@ def compared(options: Mapping[str, Any], data: Input, similarity: Any, model: An
         return None
 
 
-def _compared(options: Mapping[str, Any], data: Input, similarity: Any, model: Any) -> Comparison:
+def _compared(options: Mapping[str, Any], data: Input, similarity: Any, model: DiverseSelector) -> Comparison:
     others = [name for name in options["compare"] if name != "variegate"]
     return compare(
         {"variegate": Diverse(LAPS, options["diversity"]), **{name: METHODS[name] for name in others}},
@@ -204,7 +204,7 @@ def _compared(options: Mapping[str, Any], data: Input, similarity: Any, model: A
     )
 
 
-def tried(options: Mapping[str, Any], data: Input, similarity: Any, model: Any) -> Frontier | None:
+def tried(options: Mapping[str, Any], data: Input, similarity: Any, model: DiverseSelector) -> Frontier | None:
     """What diversity costs, for sizes around that of the selected set; None where folds cannot be made."""
     chosen = len(model.selection_.chosen)
     most = min(max(10, 2 * chosen), model.selection_.candidates.n_units)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils import resample
 
 from .. import __version__, metrics, plots
@@ -79,7 +79,7 @@ class Bootstraps:
 
 
 def stability_selection(
-    estimator: Any,
+    estimator: BaseEstimator,
     X: Any,
     y: Any,
     n_bootstraps: int = 50,

@@ -3,7 +3,6 @@
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -53,7 +52,7 @@ def save(model: DiverseSelector, path: str | os.PathLike[str]) -> None:
     write_whole(Path(path), lambda file: np.savez(file, **pack.arrays))  # type: ignore[arg-type]
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str]) -> DiverseSelector:
     """Read a model that `save` wrote. Nothing in the file is run.
 
     Raises UnreadableModel, a ValueError, for anything else than an intact file of this or an older format.
