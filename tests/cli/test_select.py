@@ -343,7 +343,7 @@ def test_an_answer_survives_a_comparison_that_cannot_be(run, folder):
     frame.to_csv("rare.csv", index=False)
     ran = run("select", "rare.csv", "--outcome", "kind", *QUICK, "--compare", "omp")
     assert ran.code == 0, ran.err
-    assert "warning: There is no comparison: 2 rows of class 'rare' are too few" in ran.err
+    assert "warning: There is no comparison: 2 rows of class 'rare': too few" in ran.err
     assert not (folder / "variegate-out/comparison.csv").exists()
 
 

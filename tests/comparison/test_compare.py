@@ -274,7 +274,7 @@ def test_outcomes_that_make_no_sense():
         (np.where(np.arange(60) == 3, np.inf, y), "must be finite"),
         (np.arange(60) % 5, "classes or counts"),
         (np.full(60, "a"), "at least two classes"),
-        (np.array(["a"] * 59 + ["b"]), "1 row of class 'b' cannot be split"),
+        (np.array(["a"] * 59 + ["b"]), "1 row of class 'b': too few"),
     ):
         with pytest.raises(ValueError, match=words):
             vg.compare(METHODS, X, wrong, progress=False)

@@ -126,4 +126,4 @@ def test_bad_arguments(options, message):
 
 def test_the_plot_names_sizes_and_methods(found):
     texts = [text.get_text() for text in found.plot().get_legend().get_texts()]
-    assert set(texts) == {"1 features", "3 features", "omp", "recommended"}
+    assert set(texts) == {"1 feature", "3 features", "omp", "recommended"}
