@@ -95,7 +95,7 @@ def test_a_size_above_the_usual_rank_raises_the_rank(monkeypatch):
 def test_constant_columns_are_never_selected(make, y, prior, posterior, similarity):
     wide = np.c_[np.ones(N), X, np.zeros(N)]
     model = make(similarity=similarity, prior=prior, posterior=posterior, n_features_to_select=7)
-    with pytest.warns(SimilarityWarning, match=r"2 of 10 columns are constant \(e.g. number 0\).*never selected"):
+    with pytest.warns(SimilarityWarning, match=r"Constant columns: 2 of 10 \(e.g. number 0\).*never selected"):
         model.fit(wide, y)
     assert model.support_.sum() == 7
     assert not model.support_[[0, -1]].any()
@@ -105,14 +105,14 @@ def test_constant_columns_are_never_selected(make, y, prior, posterior, similari
 
 def test_constant_under_the_weights():
     table = np.c_[X, np.arange(N) == 0]
-    with pytest.warns(SimilarityWarning, match="1 of 9 columns are constant"):
+    with pytest.warns(SimilarityWarning, match="Constant columns: 1 of 9"):
         model = regress().fit(table, Y, sample_weight=np.arange(N) > 0)
     assert model.inclusion_probabilities_[-1] == 0
 
 
 def test_a_constant_level_of_a_group():
     groups = [None] * M + ["site"] * 2
-    with pytest.warns(SimilarityWarning, match="1 of 10 columns are constant"):
+    with pytest.warns(SimilarityWarning, match="Constant columns: 1 of 10"):
         model = regress(groups=groups, n_features_to_select=M).fit(np.c_[X, Y > 0, np.zeros(N)], Y)
     assert model.support_.tolist()[-2:] == [True, False]
 

@@ -100,8 +100,8 @@ class Search:
         if len(columns):
             example = f"number {columns[0]}" if self.names is None else repr(self.names[columns[0]])
             warnings.warn(
-                f"{len(columns)} of {self.n_columns} columns are constant (e.g. {example}): they say nothing about "
-                "the outcome and are never selected.",
+                f"Constant columns: {len(columns)} of {self.n_columns} (e.g. {example}); they say nothing about the "
+                "outcome and are never selected.",
                 SimilarityWarning,
                 stacklevel=5,
             )
