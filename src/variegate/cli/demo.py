@@ -45,9 +45,8 @@ def run_demo(options: Mapping[str, Any]) -> None:
     tell(answer, out / TABLE)
     say(f"done in {clock.seconds:.0f} s", quiet)
     click.echo(
-        "\nNo two of our measurements are near-copies, and the accuracy is that of the others up to chance. On the page, "
-        "look at what\ncan stand in for what, then exclude a measurement in the explorer: the page asks the posterior "
-        "what to measure instead."
+        "\nOn the page, look at what can stand in for what. Then exclude a measurement in the explorer: the page asks the\n"
+        "posterior what to measure instead."
     )
     click.echo(f"\nOpen this page in a browser: {(out / 'report.html').resolve()}")
 
