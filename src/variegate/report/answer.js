@@ -7,12 +7,13 @@
 
   variegate.Answer = class {
     constructor(form, question) {
-      this.chain = new variegate.Chain(form, question);
+      this.form = variegate.formWithout(form, question.exclude);
+      this.chain = new variegate.Chain(this.form, question);
       this.one = new Float64Array(form.n);
       this.sum = new Float64Array(form.n);
       this.squares = new Float64Array(form.n);
       this.count = 0;
-      this.evidence = 0; // log evidences of the last set of each batch, summed
+      this.lost = 0; // nats of evidence that the last set of each batch has less than those the form was fitted to, summed
       for (let sweep = 0; sweep < BURN_IN; sweep++) this.chain.sweep(this.one);
     }
 
@@ -32,11 +33,11 @@
         this.squares[m] += p * p;
       }
       this.count += 1;
-      this.evidence += this.chain.state.logEvidence(this.chain.state.j);
+      this.lost += this.form.typical - this.chain.state.logEvidence(this.chain.state.j);
     }
 
     get report() {
-      return { sum: this.sum, squares: this.squares, count: this.count, evidence: this.evidence };
+      return { sum: this.sum, squares: this.squares, count: this.count, lost: this.lost };
     }
   };
 
@@ -55,6 +56,6 @@
     const scale = Math.max(sum(between) / sum(within) || 1, 1);
     const errors = within.map((w, m) => Math.max(w * scale, between[m] > 9 * w ? between[m] : 0));
     const error = count > 1 ? Math.sqrt(errors.reduce((a, b) => Math.max(a, b), 0)) : 0.5;
-    return { probability, error, evidence: total((r) => r.evidence) / count };
+    return { probability, error, lost: total((r) => r.lost) / count };
   };
 }

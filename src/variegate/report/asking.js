@@ -35,7 +35,7 @@
   }
 
   variegate.Asking = class {
-    // `on`: answer({ probability, error, evidence, passed, done }), impossible(reason, feature), best(set)
+    // `on`: answer({ probability, error, lost, passed, done }), impossible(reason, feature), best(set)
     constructor(form, on) {
       this.form = form;
       this.on = on;
@@ -86,7 +86,7 @@
 
     learn() {
       const passed = performance.now() - this.began;
-      const { probability, error, evidence } = variegate.merged(this.reports);
+      const { probability, error, lost } = variegate.merged(this.reports);
       const done = (error <= KNOWN && passed >= LEAST) || passed >= PATIENCE;
       if (!done && this.drawn && passed - this.drawn < READABLE) return;
       this.drawn = passed;
@@ -94,7 +94,7 @@
         this.running = false;
         for (const send of this.chains) send({ stop: true });
       }
-      this.on.answer({ probability, error, evidence, passed, done });
+      this.on.answer({ probability, error, lost, passed, done });
     }
   };
 }

@@ -17,7 +17,7 @@
   let before = Float64Array.from(data.probability);
   let now = before;
   let error = 0; // null: not known yet
-  let lost = 0; // nats of evidence, against sets without conditions
+  let lost = 0; // nats of evidence, against sets that the form was fitted to
   let best = [];
   let trouble = ""; // why the last choice was taken back; said until there is another one
   let known = !data.own; // whether `before` is
@@ -58,7 +58,7 @@
     excluded().forEach((m) => (now[m] = 0));
     if (error === null) box.dataset.first = found.passed.toFixed(0);
     error = found.error;
-    lost = data.form.typical - found.evidence;
+    lost = found.lost;
     box.dataset.error = error;
     if (found.done && !given.size) {
       before = now; // a model without probabilities of its own

@@ -19,6 +19,7 @@ from ..diagnostics import Bound, Diagnostics
 from ..inference import ChainSettings, Sample
 from ..inference.chain.form import Form
 from ..inference.chain.form_fit import Draws, form_of
+from ..inference.chain.form_without import forms_without
 from ..inference.chain.sample import can_sample
 from ..likelihoods import QuadraticLikelihood
 from ..selection import Selection
@@ -103,6 +104,7 @@ def explorer_data(selection: Selection, form: Form) -> dict[str, Any]:
     posterior, kept = selection.posterior, form.features
     probability = posterior.inclusion_prob()
     some = [posterior.sets[i] for i in np.linspace(0, len(posterior.sets) - 1, STARTS).astype(int)]
+    without = forms_without(posterior.fit, form) if isinstance(posterior.fit, Sample) else []
     chosen, *starts = (np.flatnonzero(np.isin(kept, S)) for S in [selection.chosen, *some])
     return {
         "names": [str(posterior.labels[i]) for i in kept],
@@ -113,7 +115,7 @@ def explorer_data(selection: Selection, form: Form) -> dict[str, Any]:
         "thing": _thing(selection),
         "own": not isinstance(posterior.fit, Sample),  # the explorer's probabilities are not those of the table
         "expected_elsewhere": float(np.delete(probability, kept).sum()),
-        "form": embedded_form(form, chosen, starts),
+        "form": embedded_form(form, chosen, starts, without),
     }
 
 

@@ -33,7 +33,8 @@
   }
 
   // The set at hand, `start`, stays unless another one is better by more than `margin`.
-  variegate.bestSet = (form, question) => {
+  variegate.bestSet = (whole, question) => {
+    const form = variegate.formWithout(whole, question.exclude);
     const { size, start, margin } = question;
     const states = [exchanged(grown(form, question, []))];
     let kept = { value: -Infinity };
