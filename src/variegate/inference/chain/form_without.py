@@ -1,7 +1,7 @@
 """Further forms, each of the posterior without a feature that nearly every set has.
 
 The form of an outcome that is not a number is fitted to the posterior. Without such a feature sets lose many nats, the
-rows count differently, and that form is wrong. A short chain shows what sets are like then, and a form is made of these.
+rows count differently, and that form is wrong. A short chain shows what sets are like then; a form is made of these.
 """
 
 from dataclasses import replace
