@@ -12,7 +12,9 @@
   const FIRST = 15; // rows
   const MORE = 50;
   const LARGEST = 100; // members of a best set: the search takes the third power of it
-  const FAR = 6; // nats of evidence lost: with at most 4 answers were off by 0.04 (N = 200, M = 32), with 8 to 24 by 0.15 to 0.4 (N = 500, M = 2000)
+  // Nats of evidence lost, against sets that the form was fitted to: with at most 4 answers were off by 0.04, with 8 to 16 by
+  // 0.05 to 0.8 (N = 500, M = 2000).
+  const FAR = 6;
   let shown = FIRST;
   let before = Float64Array.from(data.probability);
   let now = before;
