@@ -77,6 +77,51 @@ def test_conditions_are_answered_by_the_posterior(open_report, request, kind, to
     assert report.quiet()
 
 
+# the largest difference, over the members of a set, between log-odds without one and those after its removal
+LEFT_OUT = """() => {
+  const form = variegate.open(JSON.parse(document.getElementById("data").textContent).form);
+  const odds = (state) => Array.from(state.logOdds, (x, m) => x + Math.log(state.factor[m]));
+  const differences = [0, 3, 6, 9].map((m, _, set) => {
+    const state = new variegate.State(form, [], []);
+    set.forEach((h) => state.add(h));
+    state.fillOdds(m);
+    const left = odds(state);
+    state.remove(m);
+    state.fillOdds();
+    return odds(state).map((x, h) => (x === left[h] ? 0 : Math.abs(x - left[h])));
+  });
+  return Math.max(...differences.flat());
+}"""
+
+
+@pytest.mark.parametrize("options", [{}, {"groups": [f"g{i // 3}" for i in range(48)]}], ids=["columns", "blocks"])
+def test_leaving_a_member_out_is_removing_it(open_report, data, fitted_as, options):
+    report = open_report(fitted_as(*data, max_iter=1, **options))
+    assert report.page.evaluate(LEFT_OUT) < 1e-8
+
+
+def test_chains_that_disagree_are_not_certain(open_report, model):
+    report = open_report(model)
+    merged = (
+        "(a, b) => variegate.merged([a, b].map((p) => ({sum: [40 * p, 20], squares: [40 * p * p, 10.1], count: 40})))"
+    )
+    error = report.page.evaluate(f"([a, b]) => ({merged})(a, b).error", [0.3, 0.7])
+    assert error == pytest.approx(0.2)
+    assert report.page.evaluate(f"([a, b]) => ({merged})(a, b).error", [0.5, 0.5]) < 0.01
+
+
+def test_without_a_certain_feature_classes_have_a_form_of_their_own(open_report, fitted_as):
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame(rng.normal(size=(150, 7)), columns=[f"GENE{i}" for i in range(7)])
+    X["GENE1"] = 0.7 * (X["GENE0"] + X["GENE1"])
+    y = np.where(4 * X["GENE0"] + X["GENE2"] + rng.logistic(size=150) > 0, "ill", "well").astype(object)
+    model = fitted_as(X, y, tol=0.01, max_iter=2000)
+    report = open_report(model)
+    assert off(report.condition([], ["GENE0"]), model.posterior_.condition(exclude=["GENE0"])) < 0.06
+    assert "Rough" not in report.page.inner_text("#status")
+    assert report.quiet()
+
+
 def test_it_says_where_the_approximation_is_rough(open_report, classes):
     """Without a block that explains much, sets are unlike those that the form was fitted to."""
     report = open_report(classes)

@@ -45,8 +45,8 @@ def run_demo(options: Mapping[str, Any]) -> None:
     tell(answer, out / TABLE)
     say(f"done in {clock.seconds:.0f} s", quiet)
     click.echo(
-        "\nOn the page, look at what can stand in for what. Then exclude a measurement in the explorer: the page asks the\n"
-        "posterior what to measure instead."
+        "\nOn the page, look at what can stand in for what. Then exclude a measurement in the explorer:\n"
+        "the page asks the posterior what to measure instead."
     )
     click.echo(f"\nOpen this page in a browser: {(out / 'report.html').resolve()}")
 

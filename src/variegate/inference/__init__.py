@@ -9,6 +9,8 @@ from .certificate import how_many_sets as how_many_sets
 from .chain.form import Form as Form
 from .chain.form_fit import Draws as Draws
 from .chain.form_fit import form_of as form_of
+from .chain.form_without import Without as Without
+from .chain.form_without import forms_without as forms_without
 from .chain.grid import PriorSizes as PriorSizes
 from .chain.problem import Grid as Grid
 from .chain.sample import CHAINS as CHAINS

@@ -13,12 +13,52 @@
   const REBUILT = 16; // sweeps between rebuilds against rounding
   const JUMP = 4; // places on the grid that the slab precision moves at most
 
+  const LEAST = 40; // e^−40 is below the rounding of a sum
+  const EIGHTHS = Float64Array.from({ length: 8 * LEAST + 1 }, (_, i) => Math.exp(-i / 8));
+
+  // e^x for −40 < x ≤ 0 to ten digits: e^(−i/8) from a table, and the terms of the series for what is left
+  function exponential(x) {
+    const i = (-8 * x) | 0;
+    const r = x + i * 0.125;
+    return EIGHTHS[i] * (1 + r * (1 + r * (1 / 2 + r * (1 / 6 + r * (1 / 24 + r * (1 / 120 + r * (1 / 720)))))));
+  }
+
+  // odds over e^`most`, so that none overflows; `one` is the odds of 1 in these units
+  class Odds {
+    constructor(n) {
+      this.of = new Float64Array(n);
+      this.share = 0; // the part of them that is to be counted
+      this.known = false; // whether they are those of the present set
+    }
+
+    fill(state, out) {
+      const { of } = this;
+      const { logOdds, factor } = state;
+      const most = Math.max(state.fillOdds(out), 0);
+      let total = 0;
+      for (let m = 0; m < of.length; m++) {
+        const x = logOdds[m] - most;
+        of[m] = x > -LEAST ? factor[m] * exponential(x) : 0;
+        total += of[m];
+      }
+      this.total = total;
+      this.one = Math.exp(-most);
+      this.known = true;
+    }
+
+    count(sum) {
+      if (this.share) for (let m = 0; m < sum.length; m++) sum[m] += this.share * this.of[m];
+      this.share = 0;
+    }
+  }
+
   variegate.Chain = class {
     constructor(form, { include, exclude, start }) {
       this.form = form;
       this.state = new variegate.State(form, include, exclude);
       this.fixed = form.size !== null;
-      this.odds = new Float64Array(form.n);
+      this.whole = new Odds(form.n); // given the set
+      this.rest = new Odds(form.n); // given the set without the member of the place at hand
       this.places = new Int32Array(this.numberOfPlaces(include.length)).fill(-1);
       this.empty = this.places.length;
       this.sweeps = 0;
@@ -42,56 +82,35 @@
     }
 
     // Every place is filled anew, back and forth, since members added last cost least to remove. Adds to `sum`.
+    // A member that is drawn again, as most are, never leaves the system.
     sweep(sum) {
-      const { places, state } = this;
+      const { places } = this;
       const back = this.sweeps % 2;
-      this.known = false; // whether `odds` are those of the present set
+      this.whole.known = false;
       for (let q = 0; q < places.length; q++) {
         const place = back ? places.length - 1 - q : q;
         const old = places[place];
-        if (old >= 0) this.take(place);
-        if (!this.known) this.fillOdds();
-        const none = this.fixed ? 0 : this.empty * this.one;
-        const m = this.total + none > 0 ? this.drawn(none, sum) : this.kept(old, sum);
-        if (m < 0) continue;
-        state.add(m);
-        places[place] = m;
-        this.empty -= 1;
-        this.known = false;
+        const odds = old >= 0 ? this.rest : this.whole;
+        if (old >= 0 || !odds.known) this.fill(odds, old, sum);
+        const none = this.fixed ? 0 : (this.empty + (old >= 0)) * odds.one;
+        const m = odds.total + none > 0 ? this.drawn(odds, none) : this.kept(old, sum);
+        if (m !== old) this.exchange(place, old, m);
       }
+      for (const odds of [this.whole, this.rest]) odds.count(sum);
       this.sweeps += 1;
       this.refresh();
     }
 
-    take(place) {
-      this.state.remove(this.places[place]);
-      this.places[place] = -1;
-      this.empty += 1;
-      this.known = false;
+    fill(odds, out, sum) {
+      odds.count(sum);
+      odds.fill(this.state, out);
     }
 
-    fillOdds() {
-      // odds over e^`most`, so that none overflows; `one` is the odds of 1 in these units
-      const { odds } = this;
-      const { logOdds, factor } = this.state;
-      const most = Math.max(this.state.fillOdds(), 0);
-      let total = 0;
-      for (let m = 0; m < odds.length; m++) {
-        const x = logOdds[m] - most;
-        odds[m] = x < -40 ? 0 : factor[m] * Math.exp(x); // e^−40 is below the rounding of the sum
-        total += odds[m];
-      }
-      this.total = total;
-      this.one = Math.exp(-most);
-      this.known = true;
-    }
-
-    drawn(none, sum) {
-      const { odds } = this;
-      const share = 1 / (this.total + none);
-      for (let m = 0; m < odds.length; m++) sum[m] += share * odds[m];
-      const aim = Math.random() * (this.total + none) - none;
-      return aim < 0 ? -1 : variegate.pick(odds, aim);
+    drawn(odds, none) {
+      const whole = odds.total + none;
+      odds.share += 1 / whole;
+      const aim = Math.random() * whole - none;
+      return aim < 0 ? -1 : variegate.pick(odds.of, aim);
     }
 
     kept(old, sum) {
@@ -100,11 +119,21 @@
       return old;
     }
 
+    exchange(place, old, m) {
+      if (old >= 0) this.state.remove(old);
+      if (m >= 0) this.state.add(m);
+      this.places[place] = m;
+      this.empty += (old >= 0) - (m >= 0);
+      if (m < 0) [this.whole, this.rest] = [this.rest, this.whole];
+      this.whole.known = m < 0;
+    }
+
     // hyperparameters given the set
     refresh() {
       const { state, form } = this;
       const changed = form.logC.length > 1 && this.drawSlab();
-      if (changed || this.sweeps % REBUILT === 0) state.rebuild();
+      if (this.sweeps % REBUILT === 0) state.rebuild();
+      else if (changed) state.changeSlab();
       if (form.logKappa.length > 1 && !this.fixed) this.drawSize();
     }
 

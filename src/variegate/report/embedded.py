@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..inference import Form
+from ..inference import Form, Without
 from ..selection import Selection
 from ..types import FloatArray, IntArray
 
@@ -45,28 +45,49 @@ def relatives_of(found: Selection) -> IntArray:
     return np.asarray(candidates.unit[nearest.T.ravel()], dtype=np.int64)
 
 
-def embedded_form(form: Form, chosen: IntArray, starts: list[IntArray]) -> dict[str, Any]:
+def embedded_form(form: Form, chosen: IntArray, starts: list[IntArray], without: list[Without]) -> dict[str, Any]:
     """JSON of the form; see form.js. Sets are positions among the form's features."""
     grid = form.grid
     return {
         "first": form.first.tolist(),
-        "gram": [_triangle(gram) for gram in form.gram],
-        "information": [as_text(row) for row in form.information],
-        "noise": form.noise.tolist(),
+        "gram": [_triangle(gram, "<f8" if form.exact else "<f4") for gram in form.gram],
         "cosines": _cosines(form),
         "nugget": form.nugget,
         "power": form.power,
-        "tilt": as_text(form.tilt),
         "size": form.size,
         "largest": form.largest,
         "log_kappa": grid.log_kappa.tolist(),
         "log_normalizer": grid.log_normalizer.tolist(),
         "log_c": grid.log_c.tolist(),
-        "log_prior": grid.log_prior.tolist(),
         "at": list(form.at),
         "chosen": chosen.tolist(),
         "starts": [S.tolist() for S in starts],
-        "typical": float(np.mean([form.log_evidence(S, form.at[1]) for S in starts])),
+        **_fitted(form, starts),
+        "without": [_embedded_without(form, one) for one in without],
+    }
+
+
+def _fitted(form: Form, sets: list[IntArray]) -> dict[str, Any]:
+    """What each form has of its own; the typical evidence of its sets tells when others are unlike them."""
+    return {
+        "information": [as_text(row) for row in form.information],
+        "noise": form.noise.tolist(),
+        "tilt": as_text(form.tilt),
+        "log_prior": form.grid.log_prior.tolist(),
+        "typical": float(np.mean([form.log_evidence(S, form.at[1]) for S in sets])),
+    }
+
+
+def _embedded_without(form: Form, one: Without) -> dict[str, Any]:
+    """A form as what it differs by from the first one, whose Gram matrices it changes by steps of 16 bits."""
+    changes = one.form.gram - form.gram
+    step = max(float(np.abs(changes).max()) / 32767, 1e-300)
+    some = [one.sets[i] for i in np.linspace(0, len(one.sets) - 1, 40).astype(int)]
+    return {
+        "feature": one.feature,
+        "step": step,
+        "changes": [_triangle(np.rint(change / step), "<i2") for change in changes],
+        **_fitted(one.form, some),
     }
 
 
@@ -82,10 +103,10 @@ def _cosines(form: Form) -> str | None:
     return _triangle(form.cosines)
 
 
-def _triangle(matrix: FloatArray) -> str:
-    return as_text(matrix[np.tril_indices(len(matrix))])
+def _triangle(matrix: FloatArray, kind: str = "<f8") -> str:
+    return as_text(matrix[np.tril_indices(len(matrix))], kind)
 
 
-def as_text(values: NDArray[Any]) -> str:
-    """Base64 of the numbers as float64, least significant byte first."""
-    return b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode()
+def as_text(values: NDArray[Any], kind: str = "<f8") -> str:
+    """Base64 of the numbers, least significant byte first."""
+    return b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode()

@@ -12,12 +12,14 @@
   const FIRST = 15; // rows
   const MORE = 50;
   const LARGEST = 100; // members of a best set: the search takes the third power of it
-  const FAR = 6; // nats of evidence lost: with at most 4 answers were off by 0.04 (N = 200, M = 32), with 8 to 24 by 0.15 to 0.4 (N = 500, M = 2000)
+  // Nats of evidence lost, against sets that the form was fitted to: with at most 4 answers were off by 0.04, with 8 to 16 by
+  // 0.05 to 0.8 (N = 500, M = 2000).
+  const FAR = 6;
   let shown = FIRST;
   let before = Float64Array.from(data.probability);
   let now = before;
   let error = 0; // null: not known yet
-  let lost = 0; // nats of evidence, against sets without conditions
+  let lost = 0; // nats of evidence, against sets that the form was fitted to
   let best = [];
   let trouble = ""; // why the last choice was taken back; said until there is another one
   let known = !data.own; // whether `before` is
@@ -58,7 +60,7 @@
     excluded().forEach((m) => (now[m] = 0));
     if (error === null) box.dataset.first = found.passed.toFixed(0);
     error = found.error;
-    lost = data.form.typical - found.evidence;
+    lost = found.lost;
     box.dataset.error = error;
     if (found.done && !given.size) {
       before = now; // a model without probabilities of its own

@@ -4,11 +4,11 @@
 const variegate = {};
 
 {
-  function numbers(text) {
+  function numbers(text, Kind = Float64Array) {
     const letters = atob(text);
     const bytes = new Uint8Array(letters.length);
     for (let i = 0; i < bytes.length; i++) bytes[i] = letters.charCodeAt(i);
-    return new Float64Array(bytes.buffer);
+    return new Kind(bytes.buffer);
   }
 
   function symmetric(triangle, n) {
@@ -29,18 +29,36 @@ const variegate = {};
     return found;
   }
 
+  const fitted = (form) => ({
+    information: form.information.map((text) => numbers(text)),
+    noise: form.noise, tilt: numbers(form.tilt), logPrior: form.log_prior, typical: form.typical,
+  });
+
   // Fields are those of `Form` in inference/chain/form.py; n features with C columns.
   variegate.open = (form) => {
     const n = form.first.length - 1;
     const C = form.first[n];
-    const gram = form.gram.map((text) => symmetric(numbers(text), C));
+    const kind = form.noise.every(([shape]) => shape > 0) ? Float64Array : Float32Array;
+    const gram = form.gram.map((text) => symmetric(numbers(text, kind), C));
     const cosines = form.cosines === "gram" ? cosinesOf(gram[0], n) : form.cosines && symmetric(numbers(form.cosines), n);
     return {
-      n, C, gram, cosines,
-      first: form.first, information: form.information.map(numbers), noise: form.noise, tilt: numbers(form.tilt),
+      n, C, gram, cosines, first: form.first,
       nugget: form.nugget, power: form.power ?? 1, size: form.size, largest: form.largest,
-      logKappa: form.log_kappa, logNormalizer: form.log_normalizer, logC: form.log_c, logPrior: form.log_prior,
-      at: form.at,
+      logKappa: form.log_kappa, logNormalizer: form.log_normalizer, logC: form.log_c, at: form.at,
+      without: form.without, opened: new Map(), // further forms, see form_without.py, and those that were asked for
+      ...fitted(form),
     };
+  };
+
+  // the form for sets without the excluded features: of those that have a form, the first one, as it matters most
+  variegate.formWithout = (form, exclude) => {
+    const one = form.without.find(({ feature }) => exclude.includes(feature));
+    if (!one) return form;
+    if (!form.opened.has(one)) {
+      const changes = one.changes.map((text) => symmetric(numbers(text, Int16Array), form.C));
+      const gram = form.gram.map((G, k) => G.map((x, i) => x + one.step * changes[k][i]));
+      form.opened.set(one, { ...form, gram, ...fitted(one) });
+    }
+    return form.opened.get(one);
   };
 }

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from .. import __version__
 from ..comparison import OURS, Frontier
 from ..diagnostics import Bound, Diagnostics
-from ..inference import ChainSettings, Draws, Form, Sample, can_sample, form_of
+from ..inference import ChainSettings, Draws, Form, Sample, can_sample, form_of, forms_without
 from ..likelihoods import QuadraticLikelihood
 from ..selection import Selection
 from ..tables import Findings
@@ -99,6 +99,7 @@ def explorer_data(selection: Selection, form: Form) -> dict[str, Any]:
     posterior, kept = selection.posterior, form.features
     probability = posterior.inclusion_prob()
     some = [posterior.sets[i] for i in np.linspace(0, len(posterior.sets) - 1, STARTS).astype(int)]
+    without = forms_without(posterior.fit, form) if isinstance(posterior.fit, Sample) else []
     chosen, *starts = (np.flatnonzero(np.isin(kept, S)) for S in [selection.chosen, *some])
     return {
         "names": [str(posterior.labels[i]) for i in kept],
@@ -109,7 +110,7 @@ def explorer_data(selection: Selection, form: Form) -> dict[str, Any]:
         "thing": _thing(selection),
         "own": not isinstance(posterior.fit, Sample),  # the explorer's probabilities are not those of the table
         "expected_elsewhere": float(np.delete(probability, kept).sum()),
-        "form": embedded_form(form, chosen, starts),
+        "form": embedded_form(form, chosen, starts, without),
     }
 
 

@@ -21,11 +21,11 @@
     for (let better = true; better; ) {
       better = false;
       for (const m of state.order.filter((h) => state.movable[h])) {
+        const come = state.bestAddition(m);
+        if (come < 0 || come === m || !(state.logOdds[come] > state.logOdds[m] + BETTER)) continue;
         state.remove(m);
-        const come = state.bestAddition();
-        const gains = come >= 0 && come !== m && state.logOdds[come] > state.logOdds[m] + BETTER;
-        state.add(gains ? come : m);
-        better ||= gains;
+        state.add(come);
+        better = true;
       }
       state.rebuild();
     }
@@ -33,7 +33,8 @@
   }
 
   // The set at hand, `start`, stays unless another one is better by more than `margin`.
-  variegate.bestSet = (form, question) => {
+  variegate.bestSet = (whole, question) => {
+    const form = variegate.formWithout(whole, question.exclude);
     const { size, start, margin } = question;
     const states = [exchanged(grown(form, question, []))];
     let kept = { value: -Infinity };

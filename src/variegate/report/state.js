@@ -4,6 +4,14 @@
 {
   const DEPENDENT = 1e-12; // a smaller squared part outside the span of the others is rounding, as in problem.py
 
+  // log(1 − z); six terms of its series in t = z / (2 − z), exact to rounding, cost less than a logarithm
+  function logOfRest(z) {
+    const t = z / (2 - z);
+    const s = t * t;
+    if (s > 0.003) return Math.log(1 - z);
+    return -2 * t * (1 + s * (1 / 3 + s * (1 / 5 + s * (1 / 7 + s * (1 / 9 + s / 11)))));
+  }
+
   variegate.Impossible = class extends Error {
     constructor(reason, feature) {
       super(reason);
@@ -44,51 +52,70 @@
       this.volume?.clear(this.form.nugget);
     }
 
+    // against rounding
     rebuild() {
-      // for another slab precision, and against rounding
       const members = this.order;
       this.clear();
       this.order = [];
       for (const m of members) this.add(m);
     }
 
-    add(m) {
+    // the systems for a new `j`; the volume stays
+    changeSlab() {
+      for (const system of this.systems) system.clear(this.c);
+      for (const m of this.order) this.append(m);
+    }
+
+    append(m) {
       const { first } = this.form;
       for (const system of this.systems) {
         for (let j = first[m]; j < first[m + 1]; j++) system.append(j, this.c);
       }
+    }
+
+    add(m) {
+      this.append(m);
       this.volume?.append(m, DEPENDENT);
       this.order.push(m);
       this.inside[m] = 1;
     }
 
     remove(m) {
-      const { first } = this.form;
       const place = this.order.indexOf(m);
-      let before = 0;
-      for (let i = 0; i < place; i++) before += first[this.order[i] + 1] - first[this.order[i]];
+      const [start, stop] = this.columnsAt(place);
       for (const system of this.systems) {
-        for (let j = first[m + 1] - first[m] - 1; j >= 0; j--) system.delete(before + j);
+        for (let j = stop - 1; j >= start; j--) system.delete(j);
       }
       this.volume?.delete(place);
       this.order.splice(place, 1);
       this.inside[m] = 0;
     }
 
-    // The odds of each movable feature outside the set are `factor` · e^`logOdds`: a root costs less than a logarithm.
+    // places, in the systems, of the columns of a member
+    columnsAt(place) {
+      const { first } = this.form;
+      const width = (m) => first[m + 1] - first[m];
+      let start = 0;
+      for (let i = 0; i < place; i++) start += width(this.order[i]);
+      return [start, start + width(this.order[place])];
+    }
+
+    // Log-odds given the set without its member `out`, or given all of it.
+    // The odds of each movable feature outside are `factor` · e^`logOdds`: a root costs less than a logarithm.
     // Returns the largest of `logOdds`; both arrays are 0 and −∞ for the others.
-    fillOdds() {
+    fillOdds(out = -1) {
       const { form, logOdds, factor, inside, movable } = this;
+      if (out >= 0) this.leaveOut(out);
       const constant = form.logKappa[this.i];
       for (let m = 0; m < form.n; m++) {
         logOdds[m] = form.tilt[m] + constant;
         factor[m] = 1;
       }
-      this.systems.forEach((system, k) => this.addGains(system, form.noise[k]));
-      if (this.volume) this.addVolume();
+      this.systems.forEach((system, k) => this.addGains(system, out >= 0, form.noise[k]));
+      if (this.volume) this.addVolume(out >= 0 ? this.volume.rest.D : this.volume.D);
       let most = -Infinity;
       for (let m = 0; m < form.n; m++) {
-        if (inside[m] || !movable[m] || !(factor[m] > 0)) {
+        if ((inside[m] && m !== out) || !movable[m] || !(factor[m] > 0)) {
           factor[m] = 0;
           logOdds[m] = -Infinity;
         } else if (logOdds[m] > most) most = logOdds[m];
@@ -96,10 +123,16 @@
       return most;
     }
 
-    addVolume() {
+    leaveOut(m) {
+      const place = this.order.indexOf(m);
+      const columns = this.columnsAt(place);
+      for (const system of this.systems) system.without(...columns);
+      this.volume?.without(place, place + 1);
+    }
+
+    addVolume(left) {
       const { logOdds, factor } = this;
       const { power } = this.form;
-      const left = this.volume.D;
       for (let m = 0; m < left.length; m++) {
         if (!(left[m] > DEPENDENT)) factor[m] = 0;
         else if (power === 1) factor[m] *= left[m];
@@ -108,13 +141,15 @@
     }
 
     // The evidence has −shape · log(rate − ½x); for an expansion, whose shape is negative, |shape| · log(rate + ½x).
-    addGains(system, [shape, whole, floor]) {
+    addGains(system, out, [shape, whole, floor]) {
       const { form, logOdds, factor, c } = this;
-      const { D, R } = system;
+      const { D, R, explained } = out ? system.rest : system;
       const sign = Math.sign(shape);
-      const rate = Math.max(whole - sign * 0.5 * system.explained, floor);
-      const gain = (x) => -shape * Math.log(Math.max(1 - (sign * 0.5 * x) / rate, floor / rate));
-      if (form.C > form.n) return this.addBlockGains(system, gain);
+      const rate = Math.max(whole - sign * 0.5 * explained, floor);
+      const most = 1 - floor / rate;
+      const part = (sign * 0.5) / rate;
+      const gain = (x) => -shape * logOfRest(Math.min(part * x, most));
+      if (form.C > form.n) return this.addBlockGains(system, out ? system.rest.rows : [], gain);
       for (let m = 0; m < form.n; m++) {
         const share = 1 / Math.max(D[m], c);
         logOdds[m] += gain(R[m] * R[m] * share);
@@ -122,23 +157,26 @@
       }
     }
 
-    addBlockGains(system, gain) {
+    addBlockGains(system, back, gain) {
       const { first } = this.form;
       for (let m = 0; m < this.form.n; m++) {
-        if (this.inside[m] || !this.movable[m]) continue;
-        const { logDet, explained } = this.block(system, first[m], first[m + 1]);
+        if (!this.movable[m]) continue;
+        const { logDet, explained } = this.block(system, back, first[m], first[m + 1]);
         this.logOdds[m] += 0.5 * ((first[m + 1] - first[m]) * Math.log(this.c) - logDet) + gain(explained);
       }
     }
 
-    block(system, start, stop) {
-      const { G, R, V, C } = system;
+    // `back`: rows that are given back
+    block(system, back, start, stop) {
+      const { G, V, C } = system;
+      const { R } = back.length ? system.rest : system;
       const D = [];
       for (let i = start; i < stop; i++) {
         const row = [];
         for (let j = start; j <= i; j++) {
           let left = G[i * C + j];
           for (const v of V) left -= v[i] * v[j];
+          for (const v of back) left += v[i] * v[j];
           row.push(i === j ? Math.max(left, 0) + this.c : left);
         }
         D.push(row);
@@ -165,10 +203,10 @@
       return this.logEvidence(this.j) + prior + (this.volume ? power * this.volume.logDet : 0);
     }
 
-    // the feature whose addition gains most, and log-odds of all in `logOdds`; −1 if none can be added
-    bestAddition() {
+    // the feature whose addition, in place of `out`, gains most, and log-odds of all in `logOdds`; −1 if there is none
+    bestAddition(out = -1) {
       const { logOdds, factor } = this;
-      this.fillOdds();
+      this.fillOdds(out);
       let best = -1;
       for (let m = 0; m < logOdds.length; m++) {
         if (factor[m] === 0) continue;

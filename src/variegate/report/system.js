@@ -2,12 +2,20 @@
 // A triangular system that is updated when a member is added or removed; see inference/chain/system.py.
 
 {
-  function subtract(row, f, v) {
-    for (let m = 0; m < row.length; m++) row[m] -= f * v[m];
-  }
-
-  function subtractTwo(row, f, v, g, w) {
-    for (let m = 0; m < row.length; m++) row[m] -= f * v[m] + g * w[m];
+  // Σ f_i v_i for the rows from number `start` on. Four rows at a time: `out` is read and written less often.
+  function combine(out, f, rows, start) {
+    const end = rows.length;
+    out.fill(0);
+    let i = start;
+    for (; i + 3 < end; i += 4) {
+      const [v, w, x, y] = [rows[i], rows[i + 1], rows[i + 2], rows[i + 3]];
+      const [a, b, c, d] = [f[i], f[i + 1], f[i + 2], f[i + 3]];
+      for (let m = 0; m < out.length; m++) out[m] += a * v[m] + b * w[m] + c * x[m] + d * y[m];
+    }
+    for (; i < end; i++) {
+      const [v, a] = [rows[i], f[i]];
+      for (let m = 0; m < out.length; m++) out[m] += a * v[m];
+    }
   }
 
   function rotate(v, w, c, s) {
@@ -32,6 +40,7 @@
       this.L = [];
       this.V = [];
       this.spare = []; // rows that are not in use
+      this.rest = { D: new Float64Array(C), R: new Float64Array(C), explained: 0, rows: [] };
     }
 
     clear(ridge) {
@@ -49,14 +58,13 @@
       const l = this.spare.pop() ?? new Float64Array(C);
       const w = this.spare.pop() ?? new Float64Array(C);
       const length = Math.sqrt(Math.max(D[j], least));
-      w.set(this.G.subarray(j * C, (j + 1) * C));
       for (let i = 0; i < k; i++) l[i] = V[i][j];
-      for (let i = 0; i + 1 < k; i += 2) subtractTwo(w, l[i], V[i], l[i + 1], V[i + 1]);
-      if (k % 2) subtract(w, l[k - 1], V[k - 1]);
+      combine(w, l, V, 0);
       l[k] = length;
       const u = R[j] / length;
+      const G = this.G.subarray(j * C, (j + 1) * C);
       for (let m = 0; m < C; m++) {
-        const x = w[m] / length;
+        const x = (G[m] - w[m]) / length;
         w[m] = x;
         D[m] -= x * x;
         R[m] -= u * x;
@@ -94,6 +102,50 @@
         R[m] += end * last[m];
       }
       this.spare.push(last);
+    }
+
+    // Fills `rest`: what the set without the members from `place` to `stop` leaves, which the system itself keeps. With x
+    // the unit vector along L⁻¹e for such a member e, the row that deleting it would give back is xᵀV.
+    without(place, stop) {
+      const { V, u, rest } = this;
+      const directions = [];
+      this.spare.push(...rest.rows.splice(0));
+      rest.D.set(this.D);
+      rest.R.set(this.R);
+      rest.explained = this.explained;
+      for (let q = place; q < stop; q++) {
+        const x = this.direction(q, place, directions);
+        const row = this.spare.pop() ?? new Float64Array(this.C);
+        combine(row, x, V, place);
+        let end = 0;
+        for (let i = place; i < V.length; i++) end += x[i] * u[i];
+        for (let m = 0; m < row.length; m++) {
+          rest.D[m] += row[m] * row[m];
+          rest.R[m] += end * row[m];
+        }
+        rest.explained -= end * end;
+        rest.rows.push(row);
+        directions.push(x);
+      }
+    }
+
+    // L⁻¹ times the unit vector of number q, orthogonal to `others`, of length one; zero before `place`
+    direction(q, place, others) {
+      const { L } = this;
+      const x = new Float64Array(L.length);
+      const dot = (y) => y.reduce((sum, value, i) => sum + value * x[i], 0);
+      for (let i = q; i < L.length; i++) {
+        let left = i === q ? 1 : 0;
+        for (let j = q; j < i; j++) left -= L[i][j] * x[j];
+        x[i] = left / L[i][i];
+      }
+      for (const y of others) {
+        const along = dot(y);
+        for (let i = place; i < x.length; i++) x[i] -= along * y[i];
+      }
+      const length = Math.sqrt(dot(x));
+      for (let i = place; i < x.length; i++) x[i] /= length;
+      return x;
     }
 
     get explained() {

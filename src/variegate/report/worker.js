@@ -2,7 +2,7 @@
 // One chain of the explorer: it answers the last question until another one comes. In a worker, or in the page.
 
 variegate.serve = (send) => {
-  const SLICE = 40; // milliseconds between looks at new questions: first answers come within three of them
+  const SLICE = 20; // milliseconds between looks at new questions: first answers come within three of them
   const WARM = 150; // milliseconds of a first question that nobody asked, after which the code is compiled
   let form = null;
   let asked = null;

@@ -12,6 +12,7 @@ from oracle import all_sets
 from variegate.inference import ChainSettings, Target, sample
 from variegate.inference.chain import form_fit
 from variegate.inference.chain.form_fit import Draws, form_of
+from variegate.inference.chain.form_without import forms_without
 from variegate.likelihoods import Gaussian, Grouped, Logistic, SumLikelihood
 from variegate.priors import bernoulli_prior
 
@@ -123,3 +124,31 @@ def test_members_that_are_left_out_still_count_for_the_size_of_the_prior():
     off, worse = np.abs(inclusion_of(part) - exact).max(), np.abs(inclusion_of(alone) - exact).max()
     assert off < 0.02
     assert worse > 3 * off
+
+
+def one_certain_feature():
+    """Two classes that feature 0 nearly decides, beside a rather poor copy of it."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(150, 7))
+    X[:, 1] = 0.7 * X[:, 0] + 0.7 * X[:, 1]
+    y = 4 * X[:, 0] + X[:, 2] - 0.7 * X[:, 3] + rng.logistic(size=150) > 0
+    return Target(Logistic(X, y, slab_precision=0.2), bernoulli_prior(7, expected_size=2), family="bernoulli")
+
+
+def test_without_a_certain_feature_there_is_a_form_of_its_own():
+    target = one_certain_feature()
+    form, found = form_and_sample(target, average_size=False)
+    one = next(one for one in forms_without(found, form) if one.feature == 0)
+    exact = Enumerated(model_of(target, average_slab=True, excluded=[0])).inclusion
+    assert np.abs(inclusion_of(form, excluded=[0]) - exact).max() > 0.05
+    assert np.abs(inclusion_of(one.form, excluded=[0]) - exact).max() < 0.02
+    assert all(0 not in S for S in one.sets)
+
+
+def test_an_exact_form_needs_no_other_and_a_fixed_size_may_leave_no_set():
+    target = make_target(M=6)
+    form, found = form_and_sample(target, **FIXED)
+    assert forms_without(replace(found, inclusion=np.ones(6)), form) == []
+    target = make_target(task="logistic", M=6, size=6)
+    form, found = form_and_sample(target, **FIXED)
+    assert forms_without(found, form) == []
