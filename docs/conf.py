@@ -1,5 +1,6 @@
 """How the site is built: `make docs`."""
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -117,8 +118,8 @@ def _link_names(app, doctree):
 def _write_demo(app, error):
     """Put the demo's report beside the front page, which links to it."""
     if error is None and app.builder.name == "html":
-        out = Path(app.outdir) / "demo"
-        if variegate.cli.main(["demo", "--out", str(out), "--overwrite", "--quiet"]):
+        out = os.path.relpath(Path(app.outdir) / "demo")  # the page shows it
+        if variegate.cli.main(["demo", "--out", out, "--overwrite", "--quiet"]):
             raise RuntimeError(f"The demo failed; try: variegate demo --out {out}")
 
 
