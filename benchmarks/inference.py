@@ -123,7 +123,7 @@ def against_the_exact_sampler() -> str:
             )
         )
         name = "mean field" if family == "bernoulli" else "bernoulli/dpp"
-        k = f"{posterior.diagnostics().pareto_k:.2f}"
+        k = f"{posterior.diagnostics().bound.pareto_k:.2f}"
         rows.append([name, *errors(posterior.inclusion_prob(), truth), k])
         weighted = posterior.importance.weights @ expit(target.log_odds(target.evaluate(posterior.fit.sets)))
         rows.append([f"{name}, with importance weights", *errors(weighted, truth), k])

@@ -112,6 +112,16 @@ def test_features_that_enter_together_do_not_stand_in_for_each_other():
     assert Likeness(unlike, alike, 0.5).holding(group) == (1.0, "similarity")
 
 
+def test_a_feature_beside_one_that_is_always_in_does_not_stand_in_for_it():
+    """README's first table: 'bmi' is in 997 sets of a thousand, 's4' in two thirds of them, whether it is or not."""
+    present = np.ones((1000, 2), dtype=np.float32)
+    present[:3, 0] = 0
+    present[::3, 1] = 0
+    seen = Members(present, np.full(1000, 1e-3), present.mean(axis=0).astype(float))
+    assert not seen.apart(0, np.array([1])).any()
+    assert not seen.apart(1, np.array([0])).any()
+
+
 def test_a_network_s_neighbours_that_replace_each_other_say_so():
     rng = np.random.default_rng(5)
     X = rng.normal(size=(150, 5))
