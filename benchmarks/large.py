@@ -61,7 +61,7 @@ def measured(folder: Path, causal: np.ndarray) -> Run:
         seconds={**record["steps"], "all": record["seconds"]},
         peak_bytes=taken["peak_bytes"],
         certificate=record["certificate"],
-        probabilities=selection[["inclusion_probability", "error"]],
+        probabilities=selection[["inclusion_probability", "error", "role"]],
         groups=likely["group"].nunique(),
         found=int(np.isin(causal, members).sum()),
     )
@@ -74,7 +74,13 @@ def differences(folder: Path, run: Run) -> list[str]:
     if run.variants <= ALL_IN_MEMORY:
         X = pd.DataFrame(scan.columns(np.arange(run.variants)), columns=scan.names)
         model = DiverseRegressor(screen=run.variants, random_state=0).fit(X, y)
-        found.append(f"against all of them in memory: {compared(run.probabilities, of(model))}")
+        there = of(model)
+        left_out = run.probabilities.index[run.probabilities["role"] == "screened out"]
+        found.append(
+            f"against all of them in memory: {compared(run.probabilities, there)} "
+            f"Columns left out: {there.loc[left_out, 'inclusion_probability'].sum():.1f} features in memory, "
+            f"{run.certificate['expected']:.1f} by the certificate."
+        )
     if run.variants > BEST:
         found.append(f"against the best {BEST:,} in memory, the same prior: {against_best(scan, y)}")
     return [f"* {run.variants:,} variants {note}" for note in found]
@@ -117,7 +123,7 @@ def cells(run: Run) -> list[object]:
     """A row of the table."""
     c = run.certificate
     return [
-        f"{run.variants:,}", c["passes"], f"{c['joined']:,}", f"{c['left_out']:,}", f"{c['largest']:.4f}",
+        f"{run.variants:,}", c["passes"], f"{c['joined']:,}", f"{c['left_out']:,}", f"{c['largest']:.4f}", f"{c['expected']:.1f}",
         f"{run.groups} with {run.found} of 20", f"{run.seconds['fit']:.0f}", f"{run.seconds['all']:.0f}",
         f"{run.peak_bytes / 1e9:.2f}",
     ]  # fmt: skip
@@ -136,7 +142,7 @@ def main(sizes: tuple[int, ...] = SIZES, check: bool = False) -> str:
                 notes += differences(Path(name), run)
                 print(*notes, sep="\n", file=sys.stderr, flush=True)
     heads = [
-        "variants", "passes", "joined", "left out", "their largest probability",
+        "variants", "passes", "joined", "left out", "their largest probability", "their sum",
         f"groups above {LIKELY:g} with causal variants", "fit, s", "all, s", "peak memory, GB",
     ]  # fmt: skip
     title = (

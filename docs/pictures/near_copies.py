@@ -19,11 +19,12 @@ TABLES = 4
 
 
 def chosen(seed, rows, columns, true):
-    """A table, and the columns that both methods choose from it, as many as matter."""
+    """A table, and the columns that each method chooses from it, as many as matter."""
     data = vg.datasets.make_blocks(rows, columns, block_size=SIZE, correlation=0.95, n_true=true, rng=seed)
     model = vg.DiverseRegressor(n_features_to_select=true, random_state=0).fit(data.X, data.y)
-    lasso = select("lasso", Problem(data.X, data.y, "regression"), true, np.random.default_rng(0))
-    return data, {"Lasso": lasso, "variegate": np.flatnonzero(model.support_)}
+    problem, rng = Problem(data.X, data.y, "regression"), np.random.default_rng(0)
+    lasso, omp = (select(name, problem, true, rng) for name in ("lasso", "omp"))
+    return data, {"Lasso": lasso, "variegate": np.flatnonzero(model.support_), "OMP": omp}
 
 
 def hits(data, S):
@@ -37,9 +38,9 @@ def mean_hits(found):
 
 
 def draw(data, sets):
-    """A row for each method: the blocks, and the columns that it chose."""
+    """A row for each of the first two methods: the blocks, and the columns that it chose."""
     fig, axes = plt.subplots(2, 1, figsize=(9, 2.2), layout="constrained")
-    for ax, (name, S) in zip(axes, sets.items(), strict=True):
+    for ax, (name, S) in zip(axes, sets.items(), strict=False):
         for block in range(data.X.shape[1] // SIZE):
             colour = "#009E73" if block in data.groups[data.truth] else "#9A9A9A"
             ax.axvspan(SIZE * block - 0.4, SIZE * (block + 1) - 0.6, color=colour, alpha=0.3, lw=0)
