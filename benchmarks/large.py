@@ -123,9 +123,9 @@ def cells(run: Run) -> list[object]:
     """A row of the table."""
     c = run.certificate
     return [
-        f"{run.variants:,}", c["passes"], f"{c['joined']:,}", f"{c['left_out']:,}", f"{c['largest']:.4f}", f"{c['expected']:.1f}",
-        f"{run.groups} with {run.found} of 20", f"{run.seconds['fit']:.0f}", f"{run.seconds['all']:.0f}",
-        f"{run.peak_bytes / 1e9:.2f}",
+        f"{run.variants:,}", c["passes"], f"{c['joined']:,}", f"{c['left_out']:,}", f"{c['largest']:.4f}",
+        f"{c['expected']:.1f}", f"{run.groups} with {run.found} of 20", f"{run.seconds['fit']:.0f}",
+        f"{run.seconds['all']:.0f}", f"{run.peak_bytes / 1e9:.2f}",
     ]  # fmt: skip
 
 
@@ -139,8 +139,9 @@ def main(sizes: tuple[int, ...] = SIZES, check: bool = False) -> str:
             rows.append(cells(run))
             print(*rows[-1], file=sys.stderr, flush=True)
             if check:
-                notes += differences(Path(name), run)
-                print(*notes, sep="\n", file=sys.stderr, flush=True)
+                told = differences(Path(name), run)
+                notes += told
+                print(*told, sep="\n", file=sys.stderr, flush=True)
     heads = [
         "variants", "passes", "joined", "left out", "their largest probability", "their sum",
         f"groups above {LIKELY:g} with causal variants", "fit, s", "all, s", "peak memory, GB",

@@ -14,6 +14,9 @@ FOR_USERS = {
     "UnreadableModel",
     "StoreError",
     "ImportError",
+    "WrongOutcome",
+    "ImmoderateColumn",
+    "MissingValues",
 }
 HEAD = """# Every error message
 
@@ -46,14 +49,20 @@ def value_of(node: ast.expr) -> str:
 
 
 def errors_of(tree: ast.AST) -> list[tuple[str, str]]:
-    """Class and text of every `raise` with a message."""
+    """Class and text of every `raise` with a message, and of every check of rows."""
     found = []
     for node in ast.walk(tree):
         call = node.exc if isinstance(node, ast.Raise) else None
         if isinstance(call, ast.Call) and call.args and isinstance(call.func, ast.Name) and call.func.id in FOR_USERS:
-            text = " ".join(text_of(call.args[0]).split())
-            if text.strip("… .:"):
+            texts = (" ".join(text_of(arg).split()) for arg in reversed(call.args))
+            text = next((text for text in texts if text.strip("… .:")), "")
+            if text:
                 found.append((call.func.id, text))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "check_rows":
+            what, must = (text_of(arg) or "…" for arg in node.args[1:3])
+            found.append(
+                ("WrongOutcome", f"{what} must {must}, got …{text_of(node.args[4]) if node.args[4:] else ''}")
+            )
     return found
 
 

@@ -120,9 +120,18 @@ def bypassing_imports(root: Path) -> list[str]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and node.level and node.module:
                 target = [*inside[: len(inside) - node.level + 1], *node.module.split(".")]
-                if len(target) > 1 and target[0] in rooms and target[0] not in inside:
-                    found.append(f"{path.relative_to(root)}: {'.'.join(target)}")
+                files = [a.name for a in node.names if _is_file(root.joinpath(*target), a.name)]
+                if target[0] in rooms and target[0] not in inside and (len(target) > 1 or files):
+                    found.append(f"{path.relative_to(root)}: {'.'.join([*target, *files])}")
     return found
+
+
+def _is_file(room: Path, name: str) -> bool:
+    """Whether a name is a file of the room, not a function that its `__init__` offers."""
+    if not (room / f"{name}.py").exists():
+        return False
+    tree = ast.parse((room / "__init__.py").read_text(encoding="utf-8"))
+    return name not in {alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}
 
 
 def test_imports_go_through_the_doors_of_rooms():

@@ -1,5 +1,6 @@
 """Checks of single arguments."""
 
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
 
@@ -22,11 +23,12 @@ class WrongOutcome(ValueError):
         return f"{self.what}{'' if self.row is None else f' in row {self.row}'} {self.must}"
 
 
-def check_rows(right: npt.NDArray[np.bool_], what: str, must: str, got: Any, then: str = "") -> None:
-    """Raise unless every row (N,) is right; `got` has an entry for each row."""
+def check_rows(right: npt.NDArray[np.bool_], what: str, must: str, got: Callable[[int], Any], then: str = "") -> None:
+    """Raise unless every row (N,) is right; `got` tells what a row has."""
     if not right.all():
         row, wrong = int(right.argmin()), int((~right).sum())
-        value = got[row] if isinstance(got[row], str) else f"{got[row]:g}"
+        value = got(row)
+        value = value if isinstance(value, str) else f"{value:g}"
         more = f" ({wrong} such rows)" if wrong > 1 else ""
         raise WrongOutcome(what, f"must {must}, got {value}{more}{then}", row)
 

@@ -15,8 +15,8 @@ from .types import FloatArray, IntArray
 MOST = 2000  # only the most probable features are considered, since their correlations are held in memory
 RARE = 1e-3  # less probable features are in no group
 # A member is at least INSTEAD times as probable in sets without another member as in sets with it: 1 is independence,
-# and exact copies under a DPP prior have an infinite ratio. Or the two are together in at most CHANCE of the sets, which
-# a few hundred sets cannot tell from never.
+# and exact copies under a DPP prior have an infinite ratio. Or the two are together in at most CHANCE of the sets,
+# which a few hundred sets cannot tell from never.
 INSTEAD, CHANCE = 2.0, 0.005
 NOBODY = np.empty(0, dtype=np.int64)
 COLUMN_BYTES = 1 << 27  # of columns that are held to correlate them

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
-_LONG_NAME = re.compile(r"(\S{100})\S{200,}(\S{2})")  # paths and lists of names to type stay whole
+_LONG_NAME = re.compile(r"([^\s/,]{100})[^\s/,]{200,}([^\s/,]{2})")  # paths and lists of names to type stay whole
 
 
 def brief(text: str) -> str:

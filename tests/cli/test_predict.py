@@ -186,3 +186,11 @@ def test_words_where_the_median_is_a_number(run, fitted):
     ran = run("predict", "found/model.vg", "words.csv", "--missing", "impute")
     assert ran.code == 1
     assert "column 'a': expected numbers, since its missing cells are to be filled with" in ran.last_line
+
+
+def test_a_model_that_uses_no_column_predicts_for_any_table(run, folder):
+    assert run("select", "data.csv", "--outcome", "y", "--expected-size", "1e-9", *QUICK, "--out", "found").code == 0
+    pd.DataFrame({"sample": ["s", "t"], "other": [1.0, 2.0]}).to_csv("other.csv", index=False)
+    ran = run("predict", "found/model.vg", "other.csv")
+    assert ran.code == 0, ran.err
+    assert csv(ran.out)["prediction"].nunique() == 1

@@ -228,3 +228,11 @@ def test_positions_for_some_columns_are_those_for_all():
     np.testing.assert_array_equal(some.support_, whole.support_)
     with pytest.raises(ValueError, match="similarity must have the positions of all 10 columns of X, got 9"):
         make(similarity=vg.similarity.Positions.of(x[1:]), **QUICK).fit(X, y)
+
+
+def test_an_expected_size_above_the_rank_is_fine_where_similarity_does_not_count():
+    options = {"similarity": RNG.normal(size=(M, 3)), "prior": "bernoulli", "posterior": "dpp", "expected_size": 4.0}
+    for screen in (None, 6):
+        with pytest.warns(vg.similarity.SimilarityWarning, match="rank 3"):
+            model = vg.DiverseRegressor(screen=screen, **options, **QUICK).fit(X, OUTCOMES["regression"][1])
+        assert model.inclusion_probabilities_[[0, 1]].sum() > 0.9

@@ -30,7 +30,7 @@ from ..similarity import (
     from_network,
     from_positions,
 )
-from .large_inputs import large_positions, read_in_blocks, read_large_table
+from .large_inputs import is_read_in_blocks, large_positions, read_large_table
 from .messages import Failure, as_option, told
 from .outcomes import naming_columns, outcome_columns, read_outcome
 
@@ -53,7 +53,7 @@ def read_input(options: Mapping[str, Any], name: str | None = None) -> Input:
 
 
 def _read_input(options: Mapping[str, Any], name: str | None) -> Input:
-    if read_in_blocks(options["table"]):
+    if is_read_in_blocks(options["table"]):
         X, table, notes = read_large_table(options)
         with naming_columns(options, table.features, table.samples):
             found = read_outcome(table.y, (), options)
@@ -147,7 +147,7 @@ def _from_network(options: Mapping[str, Any], features: tuple[str, ...]) -> Any:
 def _from_places(options: Mapping[str, Any], features: tuple[str, ...]) -> Any:
     """Features on lines (chromosomes, wavelengths) have neighbours there; others in the plane, or on the globe."""
     path, rank = options["coordinates"], _rank(options)
-    if read_in_blocks(options["table"]):
+    if is_read_in_blocks(options["table"]):
         return large_positions(options, features)
     places = read_places(path)
     placed = _to_choose_from(options, features)

@@ -22,7 +22,7 @@ IN_MEMORY = ("id_column", "exclude", "categorical", "classes", "delimiter", "com
 USUAL = {"samples": "rows", "missing": "error"}
 
 
-def read_in_blocks(path: str) -> bool:
+def is_read_in_blocks(path: str) -> bool:
     """Whether a table is read in blocks, by the ending of its name."""
     return Path(path).suffix.lower() in LARGE
 

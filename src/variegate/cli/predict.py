@@ -18,8 +18,9 @@ from ..messages import counted
 from ..saving import load
 from .files import check_apart, new_file
 from .inputs import reading_options
-from .large_inputs import read_in_blocks
+from .large_inputs import is_read_in_blocks
 from .messages import Failure, heard_warnings, say
+from .outcomes import naming_columns
 from .record import as_json
 from .show import csv_text, printable
 
@@ -46,7 +47,7 @@ def _predicted(options: Mapping[str, Any]) -> tuple[pd.DataFrame, str]:
     """The predictions, and their text."""
     with heard_warnings(options["quiet"]), trusting(options["trust"]):
         model = load(options["model"])
-        predicted = _of_large(options, model) if read_in_blocks(options["table"]) else _of_table(options, model)
+        predicted = _of_large(options, model) if is_read_in_blocks(options["table"]) else _of_table(options, model)
     return predicted, as_json(predicted.to_dict("records")) + "\n" if options["as_json"] else csv_text(predicted)
 
 
@@ -55,7 +56,9 @@ def _of_table(options: Mapping[str, Any], model: DiverseSelector) -> pd.DataFram
     table = _read(options, model, header)
     if isinstance(model, DiverseCounts) and options["exposure"] is None and _has_exposures(model):
         say("note: the model was fitted with exposures; counts are predicted for an exposure of 1: --exposure COLUMN")
-    found = predictions(model, _aligned(options, model, table, header), options["level"], table.y)
+    named = {**options, "outcome": None, "counts": None}
+    with naming_columns(named, table.features, list(map(str, table.samples))):
+        found = predictions(model, _aligned(options, model, table, header), options["level"], table.y)
     found.insert(0, "sample", list(table.samples))
     return found
 
@@ -125,7 +128,7 @@ def _read(options: Mapping[str, Any], model: DiverseSelector, header: tuple[str,
     exposure = options["exposure"]
     if exposure is not None and not isinstance(model, DiverseCounts):
         raise Failure("--exposure is for models of counts")
-    if header and known.isdisjoint(header) and options["outcome_table"] is None:
+    if header and selection.used.any() and known.isdisjoint(header) and options["outcome_table"] is None:
         raise _lacking(model, options, list(map(str, selection.column_names[selection.used])), header)
     drop = [name for name in header[1:] if name not in {*known, how["id_column"], exposure}]
     how["categorical"] = {*how["categorical"], *(name for name in header if name in factors)}

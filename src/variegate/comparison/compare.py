@@ -223,8 +223,12 @@ def _check_split(data: Data, smaller: float, test_size: Any) -> None:
         rarest = values[counts.argmin()]
         what = f"of class {data.classes[rarest]!r}" if data.classes else "with an event" if rarest else "without one"
         raise ValueError(
-            f"{counted(int(counts.min()), 'row')} {what}: too few, since both parts need some. Leave that "
-            f"class out, or change the share of the smaller part ({smaller:g})."
+            Message(
+                f"{counted(int(counts.min()), 'row')} {what}: too few, since both parts need some. ",
+                "Leave that class out",
+                *(() if test_size is None else (", or change ", Argument("test_size", test_size))),
+                ".",
+            )
         )
 
 

@@ -9,6 +9,7 @@ from .errors import MissingValues as MissingValues
 from .errors import did_you_mean as did_you_mean
 from .errors import optional as optional
 from .frames import RawTable as RawTable
+from .frames import in_brief as in_brief
 from .frames import open_source as open_source
 from .gene_sets import read_gene_sets
 from .graphml import read_graphml

@@ -162,7 +162,7 @@ def _from_parquet(path: str | Path) -> RawTable:
     try:
         frame = parquet.read_table(io.BytesIO(content)).to_pandas()
     except Exception as error:  # pyarrow raises a zoo of types on damaged files
-        raise UnreadableInput(f"{path}: expected a Parquet file, but it cannot be read ({_brief(error)})") from None
+        raise UnreadableInput(f"{path}: expected a Parquet file, but it cannot be read ({in_brief(error)})") from None
     raw = _from_frame(frame)
     return RawTable(raw.frame, str(path), raw.ids)
 
@@ -178,7 +178,7 @@ def _from_npz(path: str | Path, turned: bool) -> RawTable:
         raise
     except Exception as error:  # zipfile, zlib and numpy each raise types of their own on damaged files
         raise UnreadableInput(
-            f"{path}: expected an .npz file of plain arrays, but it cannot be read ({_brief(error)})"
+            f"{path}: expected an .npz file of plain arrays, but it cannot be read ({in_brief(error)})"
         ) from None
     tables = [name for name, array in arrays.items() if array.ndim == 2 and array.dtype.kind in "fiub"]
     key = "X" if "X" in tables else tables[0] if len(tables) == 1 else None
@@ -234,10 +234,11 @@ def _from_h5ad(path: str | Path) -> RawTable:
         X = data.X.toarray() if sparse.issparse(data.X) else np.asarray(data.X)
         frame = pd.DataFrame(X, columns=[str(name) for name in data.var_names])
     except Exception as error:  # h5py and anndata each raise types of their own on damaged files
-        raise UnreadableInput(f"{path}: expected an AnnData file, but it cannot be read ({_brief(error)})") from None
+        raise UnreadableInput(f"{path}: expected an AnnData file, but it cannot be read ({in_brief(error)})") from None
     check_names(list(frame.columns), str(path), "variables")
     return RawTable(frame, str(path), tuple(map(str, data.obs_names)), data.obs.reset_index(drop=True))
 
 
-def _brief(error: Exception) -> str:
+def in_brief(error: Exception) -> str:
+    """Kind and text of an error, in a line."""
     return f"{type(error).__name__}: {shortened(str(error), 120)}"

@@ -24,7 +24,7 @@ class DiverseCounts(DiverseSelector):
     Parameters
     ----------
     dispersion : "auto" or float
-        α. "auto": averaged over. 0: Poisson.
+        α. "auto": averaged over (of counts far above 1/α, its most likely value). 0: Poisson.
 
     {parameters}
 

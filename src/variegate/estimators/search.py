@@ -144,8 +144,8 @@ class Search:
         )
         if not others or asked.fixed_size:
             return target
-        # so many are expected among all columns, those that are left out included
-        shift = PriorSizes.of(target).shift(prior_size(asked.expected_size, most, FIRST_SIZE))
+        # this many are expected among all columns, those that are left out included
+        shift = PriorSizes.of(target).shift(expected)
         return target.with_prior(prior.shifted(shift))
 
     def _prior(self, phi: NDArray[Any] | None, n_units: int, size: float, tilt: FloatArray | None) -> Prior:

@@ -89,7 +89,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    # --- the two differ in these -----------------------------------------------------------------------------
+    # --- estimators differ in these ----------------------------------------------------------------------------
 
     _task: Task
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..data import UnreadableInput, check_names, optional, shortened
+from ..data import UnreadableInput, check_names, in_brief, optional
 from ..types import IntArray
 from .protocol import BLOCK_BYTES, WIDEST, Block, Work, blocks_of, here
 
@@ -61,7 +61,7 @@ def open_zarr(path: str | Path) -> ZarrTable:
         found = zarr.open(str(path), mode="r")
     except Exception as error:  # zarr raises many kinds
         raise UnreadableInput(
-            f"{path}: expected a zarr array or group, but it cannot be opened ({shortened(str(error), 120)})"
+            f"{path}: expected a zarr array or group, but it cannot be opened ({in_brief(error)})"
         ) from None
     names = samples = None
     if not hasattr(found, "shape"):
@@ -141,7 +141,7 @@ def open_parquet(path: str | Path) -> ParquetTable:
         file = parquet.ParquetFile(path)
     except Exception as error:  # pyarrow raises many kinds
         raise UnreadableInput(
-            f"{path}: expected a Parquet file, but it cannot be opened ({shortened(str(error), 120)})"
+            f"{path}: expected a Parquet file, but it cannot be opened ({in_brief(error)})"
         ) from None
     numbers = (types.is_integer, types.is_floating, types.is_boolean)
     names = [f.name for f in file.schema_arrow if any(is_(f.type) for is_ in numbers)]

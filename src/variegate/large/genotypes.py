@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..data import UnreadableInput, check_names, optional, shortened
+from ..data import UnreadableInput, check_names, in_brief, optional
 from ..types import IntArray
 from .protocol import Block, Work, blocks_of, here
 
@@ -140,6 +140,6 @@ def _side_file(path: Path, columns: dict[int, str]) -> pd.DataFrame:
         frame = pd.read_csv(path, sep=r"\s+", header=None, usecols=list(columns), dtype=kinds, na_filter=False)
     except Exception as error:  # the parser raises many kinds
         raise UnreadableInput(
-            f"{path}: expected six columns, as PLINK writes them, but it cannot be read ({shortened(str(error), 120)})"
+            f"{path}: expected six columns, as PLINK writes them, but it cannot be read ({in_brief(error)})"
         ) from None
     return frame.set_axis(list(columns.values()), axis=1)

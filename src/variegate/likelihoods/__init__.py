@@ -5,6 +5,9 @@ from .approximate import SHARED as SHARED
 from .augmentation import pick as pick
 from .augmentation import window as window
 from .auxiliary import Auxiliary as Auxiliary
+from .checks import OUT as OUT
+from .checks import check_counts as check_counts
+from .checks import check_times as check_times
 from .checks import new_rows as new_rows
 from .checks import sample_weights as sample_weights
 from .checks import table as table

@@ -94,20 +94,19 @@ def labels(y: Any, length: int, weights: FloatArray) -> FloatArray:
     return v
 
 
-def counts(y: FloatArray, exposure: FloatArray) -> None:
+def check_counts(y: FloatArray, exposure: FloatArray) -> None:
     """Raise unless y (N,) holds counts, and exposures (N,) are above zero."""
-    check_rows((y >= 0) & (y % 1 == 0), "y", "be a count, a whole number from 0", y)
+    check_rows((y >= 0) & (y % 1 == 0), "y", "be a count, a whole number from 0", y.item)
     many = "; if it is an amount, make a regression of its logarithm"
-    check_rows(y <= LARGEST_COUNT, "y", f"be a count of at most {LARGEST_COUNT:g}", y, many)
-    check_rows((exposure > 0) & np.isfinite(exposure), "exposure", "be above zero and finite", exposure, OUT)
+    check_rows(y <= LARGEST_COUNT, "y", f"be a count of at most {LARGEST_COUNT:g}", y.item, many)
+    check_rows((exposure > 0) & np.isfinite(exposure), "exposure", "be above zero and finite", exposure.item, OUT)
 
 
-def times(time: FloatArray, entry: FloatArray | None = None) -> None:
+def check_times(time: FloatArray, entry: FloatArray | None = None) -> None:
     """Raise unless times (N,) are not negative, and entries (N,) are before them."""
-    check_rows(time >= 0, "time", "not be negative", time, f"{OUT}, or count from another day")
+    check_rows(time >= 0, "time", "not be negative", time.item, f"{OUT}, or count from another day")
     if entry is not None:
-        pairs = [f"{begin:g} and {end:g}" for begin, end in zip(entry, time, strict=True)]
-        check_rows(entry < time, "entry", "be before time", pairs, OUT)
+        check_rows(entry < time, "entry", "be before time", lambda i: f"{entry[i]:g} and {time[i]:g}", OUT)
 
 
 def sample_weights(weights: Any, length: int) -> FloatArray:

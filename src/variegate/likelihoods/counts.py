@@ -144,7 +144,8 @@ class NegativeBinomial(Laplace[NegativeBinomialTerms]):
     Parameters
     ----------
     X, y, exposure, slab_precision, covariates, sample_weight : as in `Poisson`
-    dispersion : α; None: averaged over by the exact chain, and elsewhere as the data have it without any column
+    dispersion : α; None: averaged over by the exact chain (of counts far above 1/α, its likeliest value), and
+        elsewhere as the data have it without any column
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(60, 3))
@@ -170,6 +171,7 @@ class NegativeBinomial(Laplace[NegativeBinomialTerms]):
         self._grid = np.geomspace(min(LEAST_EXCESS / self._mean, 0.1 * LARGEST), LARGEST, STEPS)
         self._learned = dispersion is None
         alpha = likeliest(counts, self._grid) if dispersion is None else checks.positive(dispersion, "dispersion")
+        self._moderate = float(np.log(self._mean * alpha)) <= LARGEST_PSI
         terms = NegativeBinomialTerms(*counts, alpha)
         options: dict[str, Any] = {"covariates": covariates, "sample_weight": weights}
         super().__init__(design, terms, slab_precision=slab_precision, **options)
@@ -177,7 +179,7 @@ class NegativeBinomial(Laplace[NegativeBinomialTerms]):
     @property
     def can_augment(self) -> bool:  # type: ignore[override]
         """Not with very many rows, or counts so large that the auxiliary variables hardly move."""
-        return len(self._weights) <= TALL and float(np.log(self._mean * self.nuisance)) <= LARGEST_PSI
+        return len(self._weights) <= TALL and self._moderate
 
     def expand(self, sets: Sequence[IntArray], c: float) -> Auxiliary:
         """As for others, but with the likeliest dispersion there, if it is averaged over: of many rows it is known."""
@@ -261,7 +263,7 @@ def _counts(y: Any, exposure: Any, weights: FloatArray) -> Counts:
     N = len(weights)
     counts = checks.vector(y, "y", N)
     size = np.ones(N) if exposure is None else checks.vector(exposure, "exposure", N)
-    checks.counts(counts, size)
+    checks.check_counts(counts, size)
     if not weights @ counts > 0:
         raise WrongOutcome("y", "must hold at least one count above zero among the rows with weight, got zeros only")
     return Counts(counts, np.log(size), weights)

@@ -258,7 +258,7 @@ class Cox(Laplace[CoxTerms]):
         N = design.shape[0]
         t, happened = checked_times(time, event, N, weights)
         begin = None if entry is None else checks.vector(entry, "entry", N)
-        checks.times(t, begin)
+        checks.check_times(t, begin)
         labels, codes = (None, None) if strata is None else np.unique(np.asarray(strata), return_inverse=True)
         if codes is not None and codes.shape != (N,):
             raise ValueError(f"strata must hold a label for each of the {N} rows; got shape {np.shape(strata)}.")
@@ -288,7 +288,7 @@ class Cox(Laplace[CoxTerms]):
 def checked_times(time: Any, event: Any, length: int, weights: FloatArray) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
     """Times and events, if a partial likelihood can be made of them."""
     t, happened = checks.vector(time, "time", length), checks.vector(event, "event", length)
-    checks.times(t)
+    checks.check_times(t)
     strange = np.setdiff1d(happened, [0.0, 1.0])
     if strange.size:
         raise ValueError(

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import metrics
-from ..likelihoods import FlipLikelihood, NegativeBinomial, Poisson, PoissonTerms, Terms, checks
+from ..likelihoods import FlipLikelihood, NegativeBinomial, Poisson, PoissonTerms, Terms, check_counts
 from ..types import COUNTS, FloatArray
 from .numbers import numbers
 from .protocol import RIDGE
@@ -72,5 +72,5 @@ def count_rows(count: Any, exposure: Any = None) -> NDArray[Any]:
         if size.shape != y.shape:
             raise ValueError(f"exposure must have an entry for each of the {len(y)} rows, got {len(size)}.")
         rows["exposure"] = size
-    checks.counts(y, rows["exposure"])
+    check_counts(y, rows["exposure"])
     return rows

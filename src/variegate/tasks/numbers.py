@@ -18,5 +18,5 @@ def numbers(values: Any, what: str) -> FloatArray:
     given = np.asarray(values).ravel()
     found = np.asarray(pd.to_numeric(pd.Series(given), errors="coerce"), dtype=np.float64)
     right = ~np.isnan(found) | pd.isna(given)
-    check_rows(right, what, "be a number", list(map(repr, given.tolist())))
+    check_rows(right, what, "be a number", lambda i: repr(given[i : i + 1].tolist()[0]))
     return found

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .. import metrics
 from ..checks import WrongOutcome, check_rows
-from ..likelihoods import Cox, CoxTerms, FlipLikelihood, Terms, checked_times, checks
+from ..likelihoods import OUT, Cox, CoxTerms, FlipLikelihood, Terms, check_times, checked_times
 from ..messages import Argument, Message
 from ..types import SURVIVAL, FloatArray
 from .numbers import numbers
@@ -82,7 +82,7 @@ def survival_rows(time: Any, event: Any, entry: Any = None, strata: Any = None, 
     rows["entry"] = -np.inf if entry is None else _finite(entry, "entry")
     if strata is not None:
         rows["stratum"] = np.unique(np.asarray(strata).astype(str), return_inverse=True)[1]
-    checks.times(rows["time"], None if entry is None else rows["entry"])
+    check_times(rows["time"], None if entry is None else rows["entry"])
     return rows
 
 
@@ -129,7 +129,7 @@ def events(values: Any, happened: Any = None) -> NDArray[np.bool_]:
     """
     given = pd.Series(np.asarray(values).ravel()) if not isinstance(values, pd.Series) else values
     missing = given.isna().to_numpy()
-    check_rows(~missing, "event", "be known", ["nothing"] * len(given), checks.OUT)
+    check_rows(~missing, "event", "be known", lambda i: "nothing", OUT)
     words = given.map(_word)
     known = sorted(set(words))
     if happened is not None:
@@ -161,5 +161,5 @@ def _is_flag(column: pd.Series) -> bool:
 
 def _finite(values: Any, what: str) -> FloatArray:
     found = numbers(values, what)
-    check_rows(np.isfinite(found), what, "be finite", found, checks.OUT)
+    check_rows(np.isfinite(found), what, "be finite", found.item, OUT)
     return found

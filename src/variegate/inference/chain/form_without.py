@@ -16,11 +16,10 @@ import numpy as np
 from ...types import IntArray
 from .form import Form
 from .form_fit import Draws, form_of
-from .sample import Sample, sample
+from .sample import CHAINS, Sample, sample
 
-CERTAIN = (
-    0.9  # inclusion probability from which on a feature gets a form: below it, the first form was off by at most .04
-)
+# Inclusion probability from which on a feature gets a form: below it, the first form was off by at most .04.
+CERTAIN = 0.9
 LAPS = 8  # of a chain that shows where to expand
 FORMS = 5  # at most: each takes two seconds, and 0.22 MB of the page, at N = 500, M = 2000
 ROOM = 500_000  # numbers in their Gram matrices
@@ -49,12 +48,13 @@ def _without(fit: Sample, form: Form, m: int) -> Without | None:
     out = int(form.features[m])
     others = np.setdiff1d(np.arange(fit.target.n_features), form.features)
     excluded = np.union1d(np.append(others, out), fit.excluded)
-    starts = [np.setdiff1d(S, excluded) for S in fit.draw(4, np.random.default_rng(0))]
-    short = replace(fit.settings, tol=np.inf, max_laps=LAPS)
-    try:
-        drawn = sample(fit.target, 0, short, included=fit.included, excluded=excluded, starts=starts)
-    except ValueError:  # of a fixed size
+    if len(form.features) - 1 < (fit.target.size or 0):
         return None
+    starts = [np.setdiff1d(S, excluded) for S in fit.draw(CHAINS, np.random.default_rng(0))]
+    short = replace(fit.settings, tol=np.inf, max_laps=LAPS)
+    drawn = sample(fit.target, 0, short, included=fit.included, excluded=excluded, starts=starts)
+    if drawn.interrupted:
+        raise KeyboardInterrupt
     draws = Draws(drawn.sets, drawn.slab_precisions, Draws.of(fit, form.features).left_out)
     some = [draws.sets[i] for i in np.linspace(0, len(draws.sets) - 1, 20).astype(int)]
     return Without(

@@ -46,7 +46,7 @@ class Limits(NamedTuple):
 
 
 class Lap(NamedTuple):
-    """How a lap is run: so many stretches, and whether all features are surveyed at its end."""
+    """How a lap is run: the number of stretches, and whether all features are surveyed at its end."""
 
     pace: Pace
     stretches: int
@@ -155,7 +155,7 @@ def run_chains(
     interrupted, check = False, FEWEST if positions[0].auxiliary is None else FEWEST_AUGMENTED
     try:
         while batches.laps < limits.max_laps:
-            _lap(runners, scope, Lap(pace, stretches, surveyed=batches.laps % SURVEYED == 0))
+            _lap(runners, scope, Lap(pace, stretches, model.augments and batches.laps % SURVEYED == 0))
             batches.add(np.stack([r.inclusion for r in runners]), np.stack([r.weight for r in runners]))
             kept.add(runners)
             if batches.laps < check:
