@@ -9,6 +9,7 @@ from threadpoolctl import threadpool_limits
 
 import variegate as vg
 from variegate.inference.variational.fixed_form import fixed_form
+from variegate.inference.variational.importance import smooth
 from variegate.inference.variational.starts import flat_start
 
 from .measure import in_child, table, versions
@@ -125,7 +126,7 @@ def against_the_exact_sampler() -> str:
         name = "mean field" if family == "bernoulli" else "bernoulli/dpp"
         k = f"{posterior.diagnostics().bound.pareto_k:.2f}"
         rows.append([name, *errors(posterior.inclusion_prob(), truth), k])
-        weighted = posterior.importance.weights @ expit(target.log_odds(target.evaluate(posterior.fit.sets)))
+        weighted = smooth(posterior.fit.log_ratios).weights @ expit(target.log_odds(target.evaluate(posterior.fit.sets)))
         rows.append([f"{name}, with importance weights", *errors(weighted, truth), k])
     return "\n\n".join(
         [
