@@ -197,7 +197,10 @@ class TestReadme:
             assert said.format(**space["mean_hits"](found)) in flat, "run: make pictures"
         data, sets = hard[0]
         assert "misses five that matter, variegate takes one of each" in flat
-        assert [space["hits"](data, S) for S in sets.values()] == [7, 12]
+        assert [space["hits"](data, S) for S in sets.values()] == [7, 12, 12]
+        mean = space["mean_hits"](hard)
+        assert "OMP hits as many blocks as variegate here" in flat
+        assert f"{mean['OMP']:.1f}" == f"{mean['variegate']:.1f}"
 
     def test_pictures_are_there_and_light(self):
         names = re.findall(r"!\[[^]]*\]\(([^)]+)\)", self.TEXT)
