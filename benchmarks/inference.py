@@ -126,7 +126,9 @@ def against_the_exact_sampler() -> str:
         name = "mean field" if family == "bernoulli" else "bernoulli/dpp"
         k = f"{posterior.diagnostics().bound.pareto_k:.2f}"
         rows.append([name, *errors(posterior.inclusion_prob(), truth), k])
-        weighted = smooth(posterior.fit.log_ratios).weights @ expit(target.log_odds(target.evaluate(posterior.fit.sets)))
+        weighted = smooth(posterior.fit.log_ratios).weights @ expit(
+            target.log_odds(target.evaluate(posterior.fit.sets))
+        )
         rows.append([f"{name}, with importance weights", *errors(weighted, truth), k])
     return "\n\n".join(
         [

@@ -17,6 +17,8 @@ from ..types import IntArray
 from .protocol import Block, Work, check_numbers, here
 
 WAIT = 2.0  # seconds after which it is seen who of the workers is still there
+LOOK = 0.005  # seconds between looks at a result
+FETCHING = 30.0  # seconds for a result, which is small, to travel
 PATIENCE = 120.0  # seconds that a cluster may be without any worker
 
 
@@ -104,16 +106,25 @@ def on_cluster(client: Any, X: Any, groups: Sequence[Sequence[Block]], work: Wor
     for j, group in enumerate(groups):
         while True:
             try:
-                yield group[0].columns, results[j].result(timeout=WAIT)
-                break
+                if _is_done(results[j]):
+                    yield group[0].columns, results[j].result(timeout=FETCHING)
+                    break
             except TimeoutError:
                 if results[j].status == "error":  # not we waited too long, but a worker, for a disk
                     raise
-                before, alive = alive, wait_for_workers(client)
-                if before - alive:  # a chunk is looked at where it is, and no one is there any more
-                    late = [i for i in range(j, len(groups)) if results[i].status != "finished"]
-                    again = submit([(chunks[i], groups[i]) for i in late])
-                    results = [dict(zip(late, again, strict=True)).get(i, old) for i, old in enumerate(results)]
+            before, alive = alive, wait_for_workers(client)
+            if before - alive:  # a chunk is looked at where it is, and no one is there any more
+                late = [i for i in range(j, len(groups)) if results[i].status != "finished"]
+                again = submit([(chunks[i], groups[i]) for i in late])
+                results = [dict(zip(late, again, strict=True)).get(i, old) for i, old in enumerate(results)]
+
+
+def _is_done(result: Any) -> bool:
+    """Whether there is a result within WAIT; polled, for a timeout that ends as it comes breaks distributed."""
+    end = time.monotonic() + WAIT
+    while not result.done() and time.monotonic() < end:
+        time.sleep(LOOK)
+    return bool(result.done())
 
 
 Submit = Callable[[list[tuple[list[Any], Sequence[Block]]]], list[Any]]
