@@ -8,6 +8,7 @@ import statistics
 import tempfile
 import time
 import warnings
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +48,9 @@ def pairs(model: Any) -> list[list[int]]:
 
 
 def certain(model: Any) -> list[list[int]]:
-    """Each of the five most probable features."""
-    return [[int(m)] for m in np.argsort(-model.posterior_.inclusion_prob())[:5]]
+    """Each of the five most probable features, and five pairs of them."""
+    likely = np.argsort(-model.posterior_.inclusion_prob())[:5].tolist()
+    return [*([m] for m in likely), *map(list, list(combinations(likely, 2))[:5])]
 
 
 def in_the_browser(path: Path, model: Any, exclusions: list[list[int]]) -> dict[str, list[float]]:
@@ -63,8 +65,8 @@ def in_the_browser(path: Path, model: Any, exclusions: list[list[int]]) -> dict[
     with sync_playwright() as playwright:
         as_root = hasattr(os, "geteuid") and os.geteuid() == 0
         browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"] if as_root else [])
+        page = browser.new_page()
         for _ in range(3):
-            page = browser.new_page()
             start = time.perf_counter()
             page.goto(path.as_uri())
             page.wait_for_selector("html[data-ready]", state="attached")
@@ -138,7 +140,7 @@ def main() -> str:
             f"M={M:,} features, 400 in the page, {len(model.selection_.chosen)} chosen; Chromium, two chains.",
             table(head, numbers),
             f"Two classes, {len(classes.selection_.chosen)} chosen, without each of the five most probable features, "
-            "and five times without two of the forty most probable ones:",
+            "without five pairs of them, and five times without two of the forty most probable ones:",
             table(head, of_classes),
         ]
     )

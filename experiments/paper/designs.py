@@ -25,7 +25,14 @@ Rows = dict[str, dict[str, float]]
 MODE = 0.05  # a mode is a local optimum with at least this fraction of the best set's probability
 REPLACED = 0.4  # Jaccard distance: a column replaced by its copy is another answer, one more column is not
 DRAWN = 1000
-PAIRS = {"Bernoulli-DPP": ("dpp", "dpp"), "strict": ("bernoulli", "dpp"), "SpikeSlab": ("bernoulli", "bernoulli")}
+# how each posterior is fitted whose modes are counted; "matched" is q of the same fit as "variegate"
+POSTERIORS: dict[str, dict[str, Any]] = {
+    "Bernoulli-DPP": {"prior": "dpp", "posterior": "dpp", "solver": "rao_blackwell"},
+    "strict": {"prior": "bernoulli", "posterior": "dpp", "solver": "rao_blackwell"},
+    "SpikeSlab": {"prior": "bernoulli", "posterior": "bernoulli", "solver": "rao_blackwell"},
+    "matched": {},
+    "variegate": {},
+}
 
 
 def blocks(settings: Any, correlation: float, rng: np.random.Generator) -> Rows:
@@ -91,7 +98,8 @@ def modes(settings: Any, samples: float, rng: np.random.Generator) -> Rows:
     """Near-copies of each true column: choosing one of each gives many equally good sets.
 
     All sets are enumerated. Found: the fraction of the posterior's modes (local optima under adding or dropping a
-    column) among as many alternatives as there are modes, or among 1,000 sets drawn from q; OMP has one answer.
+    column) among as many alternatives as there are modes, or among 1,000 drawn sets; OMP has one answer. Sets come
+    from q, except for "variegate", where they come from the exact posterior.
     """
     N, copies, true, others = int(samples), 2, 3, 4
     base = rng.standard_normal((N, true, 1))
@@ -102,12 +110,10 @@ def modes(settings: Any, samples: float, rng: np.random.Generator) -> Rows:
     answer = frozenset(select("omp", Problem(X, y, "regression"), true, rng).tolist())
     rows = {}
     for name in settings.posteriors:
-        prior, posterior = PAIRS[name]
-        model = DiverseRegressor(prior=prior, posterior=posterior, solver="rao_blackwell", random_state=rng).fit(X, y)
-        post = model.posterior_
+        post = DiverseRegressor(**POSTERIORS[name], random_state=rng).fit(X, y).posterior_
         found = posterior_modes(post.target)
         listed = {frozenset(a.positions.tolist()) for a in post.alternatives(len(found), different=REPLACED)}
-        drawn = {frozenset(S.tolist()) for S in post.sample(DRAWN, rng)}
+        drawn = {frozenset(S.tolist()) for S in (post.q if name == "matched" else post).sample(DRAWN, rng)}
         rows[name] = {
             "modes": float(len(found)),
             "alternatives": float(np.mean([S in listed for S in found])),

@@ -19,7 +19,7 @@ from variegate.comparison.engine import Running as Engine
 from variegate.comparison.engine import Work, collect
 from variegate.comparison.store import Store
 
-from .designs import DESIGNS, DRAWN, PAIRS
+from .designs import DESIGNS, DRAWN, POSTERIORS
 from .methods import COLOURS, MARKERS, OURS
 from .outputs import markdown, new_figure, save_figure, write_results, write_table
 from .settings import Running
@@ -43,8 +43,8 @@ class Settings:
     field: tuple[float, ...] = (0.5,)  # fraction of the square that is measured densely
     modes: tuple[float, ...] = (15.0, 30.0, 100.0)  # samples
     copy_correlation: float = 0.99  # of two copies with each other
-    posteriors: tuple[str, ...] = tuple(PAIRS)  # posteriors whose modes are counted
-    methods: tuple[str, ...] = (OURS, "variegate", "SpikeSlab", "FS", "OMP", "Lasso", "eNet")
+    posteriors: tuple[str, ...] = tuple(POSTERIORS)  # posteriors whose modes are counted
+    methods: tuple[str, ...] = (OURS, "strict", "matched", "variegate", "SpikeSlab", "FS", "OMP", "Lasso", "eNet")
 
 
 QUICK = {
@@ -162,7 +162,8 @@ def modes_text(table: pd.DataFrame) -> str:
     return (
         "Of each of three true columns there are two near-copies, but not itself. Modes: local optima of "
         "the enumerated posterior with at least a twentieth of the best set's probability. Share of them found by as "
-        f"many `alternatives` as there are modes, by {DRAWN} sets drawn from q, and by OMP's one answer; p: "
+        f"many `alternatives` as there are modes, by {DRAWN} sets drawn from q (variegate: from the exact posterior), "
+        "and by OMP's one answer; p: "
         f"alternatives against OMP, where there are several modes (signed rank).\n\n{markdown(pd.DataFrame(rows))}"
     )
 

@@ -5,6 +5,7 @@ Features are Gaussian bumps around the points of a grid, in three widths. Φ = X
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,11 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from joblib import Parallel, delayed
 from scipy.spatial import KDTree
 from sklearn.linear_model import BayesianRidge, LinearRegression
 
 from variegate.comparison import Comparison, compare
 from variegate.datasets import gaussian_bumps, load_july_temperature
+from variegate.estimators import DiverseRegressor
+from variegate.inference import ConvergenceWarning
 
 from .methods import METHODS, OURS, chosen_methods
 from .outputs import markdown, save_figure, write_results, write_table
@@ -87,7 +91,10 @@ def run(settings: Settings, data: Any, out: Path, running: Running) -> None:
     write_table(shots, out, "overshoot")
     save_figure(maps_figure(field, maps(field, found[n], raster), raster), out, "figure3-maps")
     parts = [_about(field, settings), summary_part(table, found), claims(table), "![curves](figure3-curves.png)"]
-    parts += [overshoot_part(shots, n), "![maps](figure3-maps.png)"]
+    parts += [overshoot_part(shots, n)]
+    averages = averaged(field, found, raster, running)
+    write_table(averages, out, "averaged")
+    parts += [averaged_part(averages, n), "![maps](figure3-maps.png)"]
     write_results(out, "Figure 3: July temperature of the United States", parts)
 
 
@@ -200,10 +207,30 @@ def overshoot(field: Field, found: Comparison, raster: Raster) -> pd.DataFrame:
     for row in found.selections[found.selections["error"].isna()].itertuples():
         train, S = found.splits[row.repeat][0], np.array(row.positions)
         for fit in FITS:
-            predicted = predict(field, train, S, raster.places, fit)
-            beyond = max(predicted.max() - field.y.max(), field.y.min() - predicted.min(), 0.0)
-            rows.append((row.repeat, row.method, fit, beyond))
+            rows.append((row.repeat, row.method, fit, beyond(field, predict(field, train, S, raster.places, fit))))
     return pd.DataFrame(rows, columns=["repeat", "method", "fit", "beyond"])
+
+
+def beyond(field: Field, predicted: Array) -> float:
+    """How far predictions leave the range of all measurements."""
+    return float(max(predicted.max() - field.y.max(), field.y.min() - predicted.min(), 0.0))
+
+
+def averaged(field: Field, found: dict[int, Comparison], raster: Raster, running: Running) -> pd.DataFrame:
+    """Error and overshoot of predictions averaged over the sets of the default fit, on the same splits."""
+    tasks = [(n, repeat, *split) for n, comparison in found.items() for repeat, split in enumerate(comparison.splits)]
+    rows = Parallel(n_jobs=running.n_jobs)(delayed(_average)(field, raster, running.seed, *task) for task in tasks)
+    return pd.DataFrame(rows, columns=["measurements", "repeat", "MSE", "beyond"])
+
+
+def _average(field: Field, raster: Raster, seed: int, n: int, repeat: int, train: Array, test: Array) -> Any:
+    X, y = field.bumps(field.sites), field.y
+    kept = measured(X[train], y[train])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = DiverseRegressor(random_state=seed + repeat).fit(X[train][:, kept], y[train])
+    error = np.mean((y[test] - model.predict(X[test][:, kept])) ** 2)
+    return n, repeat, float(error), beyond(field, model.predict(field.bumps(raster.places, kept)))
 
 
 def curves(found: dict[int, Comparison]) -> pd.DataFrame:
@@ -277,10 +304,24 @@ def overshoot_part(shots: pd.DataFrame, n: int) -> str:
     for method, own in shots.groupby("method", sort=False):
         row = {"method": method}
         for fit, title in zip(FITS, ("least squares", "normal heights"), strict=True):
-            beyond = own.loc[own["fit"] == fit, "beyond"]
-            row[title] = f"{beyond.mean():.1f} ± {beyond.sem():.1f} (at most {beyond.max():.1f})"
+            row[title] = _degrees(own.loc[own["fit"] == fit, "beyond"])
         rows.append(row)
     return (
         f"Degrees by which the map leaves the range of all measurements, with {n} of them known; mean ± standard "
         f"error over the repeats:\n\n{markdown(pd.DataFrame(rows))}"
+    )
+
+
+def _degrees(values: pd.Series) -> str:
+    return f"{values.mean():.1f} ± {values.sem():.1f} (at most {values.max():.1f})"
+
+
+def averaged_part(table: pd.DataFrame, n: int) -> str:
+    """What averaging over sets gains."""
+    errors = table.groupby("measurements")["MSE"].agg(["mean", "sem"])
+    said = ", ".join(f"{row['mean']:.2f} ± {row['sem']:.2f} (n = {size})" for size, row in errors.iterrows())
+    shots = _degrees(table.loc[table["measurements"] == n, "beyond"])
+    return (
+        "Predictions of the package's default fit, averaged over sets of all sizes instead of made from one: mean "
+        f"squared error {said}; with {n} measurements they leave the range by {shots} degrees."
     )

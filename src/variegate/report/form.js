@@ -31,7 +31,7 @@ const variegate = {};
 
   const fitted = (form) => ({
     information: form.information.map((text) => numbers(text)),
-    noise: form.noise, tilt: numbers(form.tilt), logPrior: form.log_prior, typical: form.typical,
+    noise: form.noise, tilt: numbers(form.tilt), typical: form.typical,
   });
 
   // Fields are those of `Form` in inference/chain/form.py; n features with C columns.
@@ -40,25 +40,41 @@ const variegate = {};
     const C = form.first[n];
     const kind = form.noise.every(([shape]) => shape > 0) ? Float64Array : Float32Array;
     const gram = form.gram.map((text) => symmetric(numbers(text, kind), C));
-    const cosines = form.cosines === "gram" ? cosinesOf(gram[0], n) : form.cosines && symmetric(numbers(form.cosines), n);
+    const cosines = form.cosines === "gram" ? cosinesOf(gram[0], n) : form.cosines && symmetric(numbers(form.cosines, kind), n);
     return {
       n, C, gram, cosines, first: form.first,
       nugget: form.nugget, power: form.power ?? 1, size: form.size, largest: form.largest,
-      logKappa: form.log_kappa, logNormalizer: form.log_normalizer, logC: form.log_c, at: form.at,
+      logKappa: form.log_kappa, logNormalizer: form.log_normalizer, logC: form.log_c, logPrior: form.log_prior, at: form.at,
       without: form.without, opened: new Map(), // further forms, see form_without.py, and those that were asked for
       ...fitted(form),
     };
   };
 
-  // the form for sets without the excluded features: of those that have a form, the first one, as it matters most
+  // the form for sets without the excluded features: of those that have one, the first, as it matters most
   variegate.formWithout = (form, exclude) => {
-    const one = form.without.find(({ feature }) => exclude.includes(feature));
-    if (!one) return form;
+    const one = form.without.find(({ features }) => features.every((m) => exclude.includes(m)));
+    return one ? opened(form, one) : form;
+  };
+
+  function opened(form, one) {
     if (!form.opened.has(one)) {
-      const changes = one.changes.map((text) => symmetric(numbers(text, Int16Array), form.C));
-      const gram = form.gram.map((G, k) => G.map((x, i) => x + one.step * changes[k][i]));
-      form.opened.set(one, { ...form, gram, ...fitted(one) });
+      const logPrior = form.logPrior.map((row) => row.map((x, j) => x + one.curve[j]));
+      form.opened.set(one, { ...form, gram: gramsOf(form, one), logPrior, ...fitted(one) });
     }
     return form.opened.get(one);
-  };
+  }
+
+  // a combination of other forms' matrices, and steps; see embedded.py
+  function gramsOf(form, one) {
+    const single = (m) => form.without.find(({ features }) => features.length === 1 && features[0] === m);
+    const near = [form, ...(one.features.length > 1 ? one.features.map((m) => opened(form, single(m))) : [])];
+    return one.steps.map((text, k) => {
+      const G = symmetric(numbers(text, Int8Array), form.C);
+      for (let i = 0; i < G.length; i++) G[i] *= one.step;
+      near.forEach(({ gram }, j) => {
+        for (let i = 0; i < G.length; i++) G[i] += one.weights[j] * gram[k][i];
+      });
+      return G;
+    });
+  }
 }

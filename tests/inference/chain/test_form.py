@@ -138,11 +138,25 @@ def one_certain_feature():
 def test_without_a_certain_feature_there_is_a_form_of_its_own():
     target = one_certain_feature()
     form, found = form_and_sample(target, average_size=False)
-    one = next(one for one in forms_without(found, form) if one.feature == 0)
+    one = next(one for one in forms_without(found, form) if one.features == (0,))
     exact = Enumerated(model_of(target, average_slab=True, excluded=[0])).inclusion
     assert np.abs(inclusion_of(form, excluded=[0]) - exact).max() > 0.05
     assert np.abs(inclusion_of(one.form, excluded=[0]) - exact).max() < 0.02
     assert all(0 not in S for S in one.sets)
+
+
+def test_without_two_certain_features_there_is_a_form_of_its_own():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(200, 7))
+    X[:, 1], X[:, 3] = 0.4 * X[:, 0] + 0.7 * X[:, 1], 0.4 * X[:, 2] + 0.7 * X[:, 3]
+    y = 4 * X[:, 0] + 4 * X[:, 2] + X[:, 4] - 0.7 * X[:, 5] + rng.logistic(size=200) > 0
+    target = Target(Logistic(X, y, slab_precision=0.2), bernoulli_prior(7, expected_size=2), family="bernoulli")
+    form, found = form_and_sample(target, average_size=False)
+    forms = {one.features: one.form for one in forms_without(found, form)}
+    assert next(iter(forms)) == (0, 2)  # the one that leaves out more is looked for first
+    exact = Enumerated(model_of(target, average_slab=True, excluded=[0, 2])).inclusion
+    assert np.abs(inclusion_of(forms[0, 2], excluded=[0, 2]) - exact).max() < 0.02
+    assert np.abs(inclusion_of(forms[0,], excluded=[0, 2]) - exact).max() > 0.1
 
 
 def test_an_exact_form_needs_no_other_and_a_fixed_size_may_leave_no_set():
