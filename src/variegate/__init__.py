@@ -75,7 +75,7 @@ __all__ = [
 ]
 __version__ = "0.2.0"
 
-# opened on first use: numba, pandas and scikit-learn take a second, and `variegate --help` needs none of them
+# imported on first use: numba, pandas and scikit-learn take a second, and `variegate --help` needs none of them
 _ROOMS = {"baselines", "data", "datasets", "metrics", "screening", "similarity", "tasks"}
 _NAMES = {
     "comparison": ("compare", "frontier", "stability_selection"),

@@ -195,7 +195,7 @@ def test_predictions_for_a_large_table(run, folder):
     np.testing.assert_allclose(found["prediction"], expected, atol=1e-5)
     write_bed(folder / "other.bed", X[:, ::-1], names=[f"v{j}" for j in range(M)][::-1])
     ran = run("predict", "found/model.vg", "other.bed")
-    assert "X must have the columns of the fit, in their order; column 0 is 'v39', and was 'v0'" in ran.last_line
+    assert "X must have the columns of the fit, in their order; column 0 is 'v39', but was 'v0'" in ran.last_line
 
 
 def test_methods_are_compared_in_memory(run, folder):

@@ -104,7 +104,7 @@ MISUSE = [
     (("select", "data.csv", *Y, "--coordinates", "places.csv"), 1, "leave them out by --exclude c,d,e,f"),
     (("select", "data.csv", *Y, "--groups", "groups.csv"), 1, "groups.csv: expected two columns"),
     (("select", "data.csv", *Y, "--always-include", "zz"), 1, "--always-include: there is no feature called 'zz'"),
-    (("select", "data.csv", *Y, "--size", "9"), 1, "--size must be between 1 and the 6 candidates"),
+    (("select", "data.csv", *Y, "--size", "9"), 1, "--size must be between 1 and 6, the number of features"),
     (("select", "data.csv", *Y, "--expected-size", "50"), 1, "--expected-size must be below"),
     (("select", "data.csv", *Y, "--out", "a_file"), 2, "a_file"),
     (("select", "data.csv", *Y, "--out", "a_file/below"), 1, "cannot write a_file/below"),

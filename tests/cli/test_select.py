@@ -377,12 +377,12 @@ def test_a_genome_scan(run, folder):
     wide = run(*command, "--bandwidth", "1e9", "--out", "wide")
     assert wide.code == 0, wide.err
     rank = int(re.search(r"warning: The similarity has rank (\d+): at most \1 of 300 features can be", wide.err)[1])
-    assert "such as by a smaller --bandwidth" in wide.err
+    assert "for instance with a smaller --bandwidth" in wide.err
     refused = run(*command, "--bandwidth", "1e9", "--size", "20", "--out", "more")
-    assert f"--size 20 asks for 20 features, and at most {rank}" in refused.last_line
-    assert "with --coordinates, a smaller --bandwidth tells more of them apart" in refused.last_line
+    assert f"--size 20 asks for 20 features, but `similarity` has rank {rank}, so at most {rank}" in refused.last_line
+    assert "with --coordinates, a smaller --bandwidth separates more of them" in refused.last_line
     few = run(*command, "--rank", "40", "--size", "41", "--out", "more")
-    assert "--size 41 asks for 41 features, and at most 40" in few.last_line
+    assert "--size 41 asks for 41 features, but `similarity` has rank 40, so at most 40" in few.last_line
 
 
 def test_covariates_need_no_place(run, folder):

@@ -106,7 +106,7 @@ def test_bad_counts_are_named(change, message):
 @pytest.mark.parametrize("dispersion", [-1.0, "much", None, True])
 def test_bad_dispersions_are_named(dispersion):
     X, y, _ = problem()
-    with pytest.raises(ValueError, match='dispersion must be "auto" or a number from 0 on'):
+    with pytest.raises(ValueError, match='dispersion must be "auto" or a non-negative number'):
         vg.DiverseCounts(dispersion=dispersion).fit(X, y)
 
 

@@ -39,12 +39,12 @@ def refuse(content, tmp_path, match):
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04", bytes(1000)])
 def test_no_model_at_all(content, tmp_path):
-    refuse(content, tmp_path, "not a variegate model, or cut off")
+    refuse(content, tmp_path, "not a variegate model, or truncated")
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.999])
 def test_cut_off(saved, share, tmp_path):
-    refuse(saved[: int(len(saved) * share)], tmp_path, "cut off")
+    refuse(saved[: int(len(saved) * share)], tmp_path, "truncated")
 
 
 def test_every_flipped_byte_is_noticed_or_harmless(saved, tmp_path):
@@ -152,11 +152,11 @@ def test_hostile_files_run_nothing(saved, tmp_path, monkeypatch):
     bomb = io.BytesIO()
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("header.npy", bytes(10_000_000))
-    refuse(bomb.getvalue(), tmp_path, "other parts than plain arrays")
+    refuse(bomb.getvalue(), tmp_path, "contains more than plain arrays")
     climbing = io.BytesIO()
     with zipfile.ZipFile(climbing, "w") as file:
         file.writestr("../../escaped.txt", "x")
-    refuse(climbing.getvalue(), tmp_path, "other parts than plain arrays")
+    refuse(climbing.getvalue(), tmp_path, "contains more than plain arrays")
     assert sorted(os.listdir(tmp_path)) == ["strange.vg"]
 
 
@@ -257,7 +257,7 @@ def test_one_array_under_many_names(tmp_path):
     with zipfile.ZipFile(out, "w") as file:
         file.writestr("a.npy", bytes(1000))
         file.filelist.extend([file.filelist[0]] * 50)  # the directory names the same bytes again and again
-    refuse(out.getvalue(), tmp_path, "other parts than plain arrays")
+    refuse(out.getvalue(), tmp_path, "contains more than plain arrays")
 
 
 def test_numbers_of_values_that_do_not_exist(saved, tmp_path):

@@ -1,4 +1,4 @@
-"""scikit-learn estimators: thin, and the only home of defaults."""
+"""scikit-learn estimators: a thin facade over `inference`."""
 
 from .classifier import DiverseClassifier
 from .counts import DiverseCounts

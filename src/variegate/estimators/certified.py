@@ -1,4 +1,4 @@
-"""The posterior on some columns of a table, and the look at all others that certifies it."""
+"""The posterior on some columns of a table, certified by a pass over all others."""
 
 import warnings
 from dataclasses import replace
@@ -19,7 +19,7 @@ from .search import Search
 
 @one_blas_thread
 def certified(search: Search, screen: Screen, references: IntArray) -> Selection:
-    """The posterior on the strongest columns, and on those that turn out to matter beside them."""
+    """Sample the posterior on the strongest columns, and on those that turn out to matter in addition."""
     varying, rng, settings = screen.varying, search.generator(), search.settings()
     kept, tilt = _first_columns(search, screen), search.tilt_outside()
     candidates = search.candidates(varying, kept, references)
@@ -34,7 +34,7 @@ def certified(search: Search, screen: Screen, references: IntArray) -> Selection
         more = joining(odds, max(start(len(screen.y)), len(candidates.columns)))
         if found.interrupted or (not quick and (passes > ROUNDS or not more.any())):
             break
-        quick = quick and bool(more.any()) and passes < ROUNDS  # a rough idea of the sets finds most of them
+        quick = quick and bool(more.any()) and passes < ROUNDS  # rough sets suffice to find most of them
         before, kept, joined = candidates, kept | more, joined + int(more.sum())
         candidates = search.candidates(varying, kept, references)
         starts = in_new_places(found.sets, before, candidates, CHAINS)
@@ -46,7 +46,7 @@ def certified(search: Search, screen: Screen, references: IntArray) -> Selection
 
 
 def _first_columns(search: Search, screen: Screen) -> NDArray[np.bool_]:
-    """The columns (M,) to begin with."""
+    """Return the columns (M,) to start with."""
     asked = search.asked
     wanted: list[Any] = [n for n in (asked.expected_size, asked.n_features_to_select) if is_number(n)]
     first = start(len(screen.y)) if asked.screen is None else int(asked.screen)
@@ -58,7 +58,7 @@ def _warn_of_columns_left_out(certificate: Certificate) -> None:
         warnings.warn(
             Message(
                 f"Some of the {certificate.left_out:,} columns that were left out could have a probability of up to "
-                f"{certificate.largest:.2g}: begin with more of them (",
+                f"{certificate.largest:.2g}; start with more columns (",
                 Argument("screen"),
                 ").",
             ),

@@ -19,9 +19,9 @@ from .selector import DiverseSelector
 class DiverseClassifier(ClassifierMixin, DiverseSelector):  # type: ignore[misc]
     """Logistic classification on a diverse set of features, with uncertainty over the set.
 
-    Sets of columns are drawn from their posterior, under a determinantal point process as prior: features that tell
-    the classes apart and are unlike each other. Probabilities are averaged over sets. With more than two classes one
-    set serves all one-vs-rest problems, whose evidences are added.
+    Sets of columns are drawn from their posterior under a determinantal point process prior, which favours features
+    that separate the classes and differ from each other. Probabilities are averaged over sets. With more than two
+    classes one set serves all one-vs-rest problems, whose evidences are added.
 
     {parameters}
 
@@ -55,29 +55,29 @@ class DiverseClassifier(ClassifierMixin, DiverseSelector):  # type: ignore[misc]
         if len(weightless):
             raise ValueError(
                 f"All rows of class {self.classes_.tolist()[weightless[0]]!r} have sample_weight 0, so nothing can be "
-                "learned about it; leave those rows out."
+                "learned about it; remove those rows."
             )
         return codes
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Probabilities of the classes for new rows, averaged over sets and coefficients, shape (n, K)."""
+        """Return class probabilities for new rows, averaged over sets and coefficients, shape (n, K)."""
         positive = np.stack([law.mean for law in self._laws(X)], axis=1)
         if len(self.classes_) == 2:
             return np.hstack([1 - positive, positive])
         return np.asarray(positive / positive.sum(axis=1, keepdims=True))
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Log-odds of the averaged probabilities: (n,) of the second class, or (n, K) for more than two."""
+        """Return log-odds of the averaged probabilities: (n,) for the second class, or (n, K) for more than two."""
         scores = logit(np.clip(self.predict_proba(X), 1e-300, 1 - 1e-16))
         return np.asarray(scores[:, 1] if len(self.classes_) == 2 else scores)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class of new rows (n,)."""
+        """Return the most probable class of new rows (n,)."""
         probabilities = self.predict_proba(X)
         return np.asarray(self.classes_[probabilities.argmax(axis=1)])
 
     def predict_interval(self, X: Any, level: float = 0.95) -> FloatArray:
-        """Credible interval of a probability given the set and its coefficients.
+        """Return credible intervals of the probability given the set and its coefficients.
 
         Shape (n, 2) for the second class of two; (n, K, 2) for more, each class against the rest.
         """
@@ -86,17 +86,17 @@ class DiverseClassifier(ClassifierMixin, DiverseSelector):  # type: ignore[misc]
 
 
 def sorted_classes(y: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
-    """The distinct labels (K,), sorted, and the position of each row's label among them (N,)."""
+    """Return the sorted distinct labels (K,), and the position of each row's label among them (N,)."""
     missing = int(pd.isna(y).sum())
     if missing:
-        raise ValueError(f"y must hold a label for each row, got {missing} missing ones; leave those rows out.")
+        raise ValueError(f"y must hold a label for each row, got {missing} missing ones; remove those rows.")
     kinds = sorted({type(label).__name__ for label in y.tolist()})
     try:
         classes, codes = np.unique(y, return_inverse=True)
     except TypeError:
         raise ValueError(
-            f"The labels in y are of types without a common order ({', '.join(kinds)}); make them one, for instance "
-            "by y.astype(str)."
+            f"The labels in y must be of one type, or of types that can be sorted, got {', '.join(kinds)}; convert "
+            "them, for instance with y.astype(str)."
         ) from None
     check_classification_targets(y)
     return classes, np.asarray(codes, dtype=np.int64)

@@ -19,18 +19,18 @@ class DiverseCounts(DiverseSelector):
     """Regression of counts on a diverse set of features, with uncertainty over the set.
 
     y ~ negative binomial with mean μ = exposure · exp(η) and variance μ + αμ². Sets of columns are drawn from their
-    posterior, under a determinantal point process as prior. Predictions are averaged over sets.
+    posterior under a determinantal point process prior. Predictions are averaged over sets.
 
     Parameters
     ----------
     dispersion : "auto" or float
-        α. "auto": averaged over (of counts far above 1/α, its most likely value). 0: Poisson.
+        α. "auto": averaged over (for counts far above 1/α, the most likely value). 0: Poisson.
 
     {parameters}
 
     {attributes}
     coef_, intercept_ : (M,), float
-        Posterior means in the units of X, averaged over sets: of the log of the rate.
+        Posterior means for the log of the rate, in the units of X, averaged over sets.
     map_coef_, map_intercept_ : the same given the chosen set
 
     Examples
@@ -54,7 +54,7 @@ class DiverseCounts(DiverseSelector):
         if isinstance(self.dispersion, str) and self.dispersion == "auto":
             return Counts()
         if not (is_number(self.dispersion) and float(self.dispersion) >= 0):
-            raise ValueError(f'dispersion must be "auto" or a number from 0 on, got {self.dispersion!r}.')
+            raise ValueError(f'dispersion must be "auto" or a non-negative number, got {self.dispersion!r}.')
         return Counts(float(self.dispersion))
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None) -> Self:
@@ -65,7 +65,7 @@ class DiverseCounts(DiverseSelector):
         X : (N, M) numbers: array, data frame or scipy.sparse table
         y : (N,) counts
         sample_weight : (N,) frequencies
-        exposure : (N,) what counts are proportional to: time under observation, library size; ones unless given
+        exposure : (N,) what counts are proportional to, such as time under observation or library size; default ones
 
         Returns
         -------
@@ -93,16 +93,16 @@ class DiverseCounts(DiverseSelector):
         return law.exposed(size)
 
     def predict(self, X: Any, return_std: bool = False, exposure: Any = None) -> Any:
-        """Expected counts of new rows (n,), averaged over sets; with `return_std` also their standard deviation."""
+        """Return expected counts of new rows (n,), averaged over sets; with `return_std` also standard deviations."""
         law = self._exposed(X, exposure)
         return (law.mean, law.std) if return_std else law.mean
 
     def predict_interval(self, X: Any, level: float = 0.95, exposure: Any = None) -> FloatArray:
-        """Central credible interval of the counts of new rows, shape (n, 2)."""
+        """Return central credible intervals of the counts of new rows, shape (n, 2)."""
         return np.asarray(self._exposed(X, exposure).interval(level))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None) -> float:
-        """The share of the Poisson deviance that is explained; `sample_weight` is not used."""
+        """Return the share of the Poisson deviance that is explained; `sample_weight` is ignored."""
         rows = count_rows(y, exposure)
         return deviance_explained(rows["count"], self.predict(X, exposure=rows["exposure"]), rows["exposure"])
 

@@ -9,92 +9,92 @@ Estimator = TypeVar("Estimator", bound=type[Any])
 PARAMETERS = """Parameters
     ----------
     similarity : "columns", array (M, d) or callable
-        What makes two features alike, so that one of them will do. "columns": their correlation, recomputed on the
-        rows of each fit. An array has a row for each column of X, and similar columns have similar rows: what the
-        functions of `variegate.similarity` make of a network, coordinates, groups or annotations (rows are matched to
-        columns by name where both have names). A callable gets the candidate columns (N, m), returns such an array.
+        What makes two features similar, so that one of them is enough. "columns": their correlation, recomputed on the
+        rows of each fit. An array has a row for each column of X, and similar columns have similar rows; the functions
+        of `variegate.similarity` make one from a network, coordinates, groups or annotations (rows are matched to
+        columns by name if both have names). A callable takes the columns to choose from (N, m) and returns an array.
     prior, posterior : "dpp" or "bernoulli"
-        Whether the prior, and the family of `posterior_.q`, know of similarity: "dpp", a determinantal point process,
-        makes a set the less probable the more alike its members are; "bernoulli" takes each feature by itself. The
-        default prefers diverse sets; prior="bernoulli" is plain spike and slab. With a variational solver, which
-        fits q, ("bernoulli", "bernoulli") is mean field.
+        Whether the prior, and the family of `posterior_.q`, use similarity: "dpp", a determinantal point process,
+        makes sets of similar features less probable; "bernoulli" treats features independently. The default favours
+        diverse sets; prior="bernoulli" is plain spike and slab. With a variational solver, which fits q,
+        ("bernoulli", "bernoulli") is mean field.
     diversity : float
-        How much the prior wants features of a set to be unlike each other: the exponent of the volume that they span.
-        0 is prior="bernoulli", 1 a determinantal point process, more is more diverse. `vg.frontier` shows the price.
+        How strongly the prior favours sets of dissimilar features: the exponent of the volume that they span.
+        0 is prior="bernoulli", 1 a determinantal point process, more is more diverse. `vg.frontier` shows the cost.
     expected_size : float, optional
         How many features you expect in a set before seeing y, on average. None: averaged over.
     n_features_to_select : int or float, optional
-        Size of the selected set; a share of the candidates if a float up to 1.0. None: as many as the best set has,
-        which may be none at all. The posterior keeps sets of all sizes; `path` gives the best sets of other sizes.
+        Size of the selected set; a float up to 1.0 is a share of the features to choose from. None: the size of the
+        best set, which may be empty. The posterior keeps sets of all sizes; `path` gives the best sets of other sizes.
     fixed_size : bool
         True: the posterior has only sets of `n_features_to_select` features.
     average : bool
         True: predictions and `coef_` are averaged over sets of the posterior, whatever is selected. False: they use
         the selected set alone, for instance to compare sizes by cross-validation (averaged if that set is empty).
     slab_precision : "auto" or float
-        How strongly the coefficients of the chosen columns are shrunk: their prior precision, in units of standardised
+        How strongly the coefficients of the selected columns are shrunk: their prior precision for standardised
         columns, like the penalty of a ridge regression. "auto": averaged over.
     always_include : names, positions or mask of columns, optional
-        In every set (age, batch, …), hardly shrunk, and not counted in any size.
+        Columns in every set (age, batch, …), hardly shrunk, and not counted in any size.
     groups : (M,) labels or {column: label}, optional
-        Columns of the same label (the levels of a one-hot code, say) are selected together, as one feature; None and
-        NaN stand alone.
+        Columns with the same label (such as the levels of a one-hot encoding) are selected together, as one feature;
+        None and NaN mean no group.
     prior_log_odds : (M,) numbers or {column: number}, optional
-        What you know of single columns: added to their log-odds of being in a set, so that 1.0 makes the odds e times
-        as high. For a group the mean of its columns.
+        Prior knowledge about single columns: added to their log-odds of being in a set, so 1.0 makes the odds e times
+        as high. For a group, the mean of its columns.
     screen : int, optional
-        Number of columns to begin with (and all columns in groups), by a univariate test on the rows of the fit,
-        those in `always_include` apart; for tables with tens of thousands of columns. Columns that turn out to matter
-        join them: `selection_.certificate` says how many did, and the largest probability of a column left out.
+        Number of columns to start with, chosen by a univariate test on the rows of the fit (in addition to columns in
+        groups and in `always_include`); for tables with tens of thousands of columns. Columns that turn out to matter
+        are added: `selection_.certificate` has their number, and the largest probability of a column left out.
     solver : "chain", "rao_blackwell" or "fixed_form"
         "chain": exact chains over sets, until the Monte Carlo error of every inclusion probability is below `tol`.
         The others are the paper's variational methods: the best q by the evidence lower bound, and Algorithm 1 as
-        printed (slow, for reference). They settle on one of several near-copies.
+        printed (slow, for reference). They pick one of several near-copies.
     max_iter : int, optional
-        The limit: laps of about 1,000 steps of each chain, or iterations. None: the solver's own.
+        The limit: laps of about 1,000 steps of each chain, or iterations. None: the solver's default.
     tol : float, optional
-        When to stop. Chains: largest Monte Carlo error of an inclusion probability, 0.03 unless given. Variational:
-        when a step promises less than `tol` nats for each undecided feature, 0.005 unless given.
+        When to stop. Chains: largest Monte Carlo error of an inclusion probability, by default 0.03. Variational:
+        when a step promises less than `tol` nats for each undecided feature, by default 0.005.
     n_starts : int
         Starts of "rao_blackwell" (at most; above 256 features it stops after the first that does not improve).
     random_state : int, RandomState, Generator or None
         Sets are drawn while fitting; an int makes fits repeatable.
     n_jobs : int, optional
-        Threads for the classes of a multi-class problem in the variational solvers; chains use the cores that there
-        are. Results do not depend on either.
+        Threads for the classes of a multi-class problem in the variational solvers; chains use all available cores.
+        Results do not depend on either.
     verbose : int
         1 shows progress on stderr."""
 
 ATTRIBUTES = """Attributes
     ----------
     support_ : (M,) bool
-        The selected columns, those always included among them.
+        The selected columns, including those always included.
     inclusion_probabilities_ : (M,)
-        Posterior probability of each column to be in the set; 0 for constant columns and those screened out.
+        Posterior probability that each column is in the set; 0 for constant columns and those screened out.
     inclusion_errors_ : (M,)
         Monte Carlo standard error of each of these probabilities; NaN for the variational solvers.
     groups_ : list of Group
-        Groups of features that stand in for each other, with the probability that one of them is in the set.
+        Groups of features that can replace each other, with the probability that one of them is in the set.
     posterior_ : variegate.Posterior
-        The posterior over sets: sample, map, condition, alternatives, groups, diagnostics. Its features are the
-        candidates, named by column; `as_support` turns a set of them into columns.
+        The posterior over sets: sample, map, condition, alternatives, groups, diagnostics. Its features are columns
+        or groups, named by column; `as_support` turns a set of them into columns.
     converged_, n_iter_ :
         Whether `tol` was reached, and the laps or iterations it took.
     elbo_, elbo_trace_ :
-        Of the variational solvers: evidence lower bound and its trace.
+        Variational solvers only: evidence lower bound and its trace.
     n_features_in_, feature_names_in_ :
-        What X looked like."""
+        Number and names of the columns of X."""
 
 
 def documented(estimator: Estimator) -> Estimator:
-    """Fill the shared parts into the docstring of an estimator."""
+    """Insert the shared parts into the docstring of an estimator."""
     text = estimator.__doc__ or ""  # python -OO strips docstrings
     estimator.__doc__ = text.replace("{parameters}", PARAMETERS).replace("{attributes}", ATTRIBUTES)
     return estimator
 
 
 def with_parameters(init: Callable[..., None], base: Callable[..., None]) -> None:
-    """Let the signature of a constructor that takes **others show those of the base, which scikit-learn reads."""
+    """Give a constructor with **others a signature with the base's parameters, which scikit-learn reads."""
     own = [p for p in signature(init).parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
     others = [p for p in signature(base).parameters.values() if p.name != "self"]
     init.__signature__ = Signature([*own, *others])  # type: ignore[attr-defined]

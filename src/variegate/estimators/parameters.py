@@ -1,4 +1,4 @@
-"""The parameters that all estimators share, as a value that is checked once."""
+"""The parameters that all estimators share, as a validated value."""
 
 from dataclasses import dataclass, fields
 from typing import Any, Self
@@ -15,7 +15,7 @@ SOLVERS = ("chain", "rao_blackwell", "fixed_form")
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """What was asked for; `documented.py` says what each means. Refuses what no data could make sense of."""
+    """The parameters, documented in `documented.py`. Rejects values that are wrong for any data."""
 
     similarity: Any
     prior: str
@@ -40,7 +40,7 @@ class Parameters:
 
     @classmethod
     def of(cls, estimator: BaseEstimator) -> Self:
-        """Those of an estimator, as they are now."""
+        """Take the current parameters of an estimator."""
         given = estimator.get_params(deep=False)
         return cls(**{field.name: given[field.name] for field in fields(cls)})
 
@@ -56,7 +56,7 @@ class Parameters:
 
     @property
     def needs_phi(self) -> bool:
-        """Whether prior or posterior know of similarity."""
+        """Whether prior or posterior use similarity."""
         return "dpp" in (self.prior, self.posterior)
 
     def _check_prior(self) -> None:
@@ -67,12 +67,12 @@ class Parameters:
             raise ValueError(
                 Message(
                     Argument("diversity"),
-                    f" must be a number from 0 to {LARGEST_DIVERSITY}, got {self.diversity!r}; 10 is much.",
+                    f" must be a number from 0 to {LARGEST_DIVERSITY}, got {self.diversity!r}; 10 is already large.",
                 )
             )
         if self.prior == "bernoulli" and self.diversity not in (0, 1):
             raise ValueError(
-                f'prior="bernoulli" is a diversity of 0, got diversity={self.diversity!r}; leave one of them out.'
+                f'prior="bernoulli" means a diversity of 0, got diversity={self.diversity!r}; remove one of them.'
             )
 
     def _check_sizes(self) -> None:
@@ -82,15 +82,15 @@ class Parameters:
             if not isinstance(value, bool | np.bool_):
                 raise ValueError(f"{name} must be True or False, got {value!r}.")
         if self.fixed_size and self.n_features_to_select is None:
-            raise ValueError("fixed_size=True needs to know the size: give n_features_to_select too.")
+            raise ValueError("fixed_size=True needs a size; give n_features_to_select.")
         if self.screen is not None and not (is_whole(self.screen) and self.screen >= 1):
             raise ValueError(
-                Message(Argument("screen"), f" must be a number of columns to begin with, got {self.screen!r}.")
+                Message(Argument("screen"), f" must be a number of columns to start with, got {self.screen!r}.")
             )
 
     def _check_solver(self) -> None:
         if not (is_whole(self.n_starts) and self.n_starts >= 1):
-            raise ValueError(f"n_starts must be at least 1, a whole number, got {self.n_starts!r}.")
+            raise ValueError(f"n_starts must be a whole number, at least 1, got {self.n_starts!r}.")
         if self.max_iter is not None and not (is_whole(self.max_iter) and self.max_iter >= 1):
             raise ValueError(
                 Message(Argument("max_iter"), f" must be a whole number, at least 1, got {self.max_iter!r}.")
@@ -98,17 +98,15 @@ class Parameters:
         if not (isinstance(self.solver, str) and self.solver in SOLVERS):
             raise ValueError(f'solver must be "chain", "rao_blackwell" or "fixed_form", got {self.solver!r}.')
         if self.tol is not None and not (is_number(self.tol) and self.tol >= 0):
-            raise ValueError(Message(Argument("tol"), f" must be a number, zero or above, got {self.tol!r}."))
+            raise ValueError(Message(Argument("tol"), f" must be a non-negative number, got {self.tol!r}."))
         if self.tol == 0 and self.solver == "chain":
             raise ValueError(
-                Message(
-                    Argument("tol"), f" must be an error above zero, got {self.tol!r}: the chain would never stop."
-                )
+                Message(Argument("tol"), f" must be above zero, got {self.tol!r}; the chain would never stop.")
             )
 
 
 def _check_positive(name: str, value: Any, learned: str | None) -> None:
-    """A number above zero, or the word for "to be learned"."""
+    """Require a number above zero, or the word for "to be learned"."""
     if value is None if learned is None else isinstance(value, str) and value == learned:
         return
     if not (is_number(value) and value > 0):

@@ -1,4 +1,4 @@
-"""A line on stderr that tells how the work goes."""
+"""A progress line on stderr."""
 
 import shutil
 import sys
@@ -9,15 +9,15 @@ from typing import Self, TextIO
 from ..inference import Progress
 
 EVERY = 0.1  # seconds between redraws
-STEADY = 5.0  # seconds between lines where there is no terminal to redraw
+STEADY = 5.0  # seconds between lines without a terminal
 
 
 class ProgressLine:
-    """Redraws one line on a terminal, writes one now and then elsewhere; as a callback it tells how a fit goes."""
+    """Redraws one line on a terminal, or writes one now and then elsewhere; as a callback it reports on a fit."""
 
     def __init__(self, stream: TextIO | None = None, most: int | None = None) -> None:
         self.stream = sys.stderr if stream is None else stream
-        self.most = most  # iterations of the last stage, at most
+        self.most = most  # maximum iterations of the last stage
         self.started = self.shown = self.stage_started = self.last_time = time.monotonic()
         self.redraws = self.stream.isatty()
         self.line = self.written = ""
@@ -28,7 +28,7 @@ class ProgressLine:
         return time.monotonic() - self.started
 
     def __call__(self, progress: Progress) -> None:
-        """Show where the fit is; where the last stage has a limit, how long it can take."""
+        """Show the state of the fit, and, if the last stage has a limit, the time left at most."""
         if progress.error is not None:
             self.show(
                 f"variegate: {progress.iteration} laps, probabilities known to ±{progress.error:.3f}, "
@@ -48,14 +48,14 @@ class ProgressLine:
         )
 
     def show(self, line: str) -> None:
-        """Show a line, unless the last one was shown a moment ago."""
+        """Show a line, unless one was shown a moment ago."""
         self.line, now = line, time.monotonic()
         if now - self.shown >= (EVERY if self.redraws else STEADY):
             self.shown = now
             self._write("" if self.redraws else "\n")
 
     def _write(self, end: str) -> None:
-        # a line that wraps is not redrawn but repeated
+        # a line that wraps would be repeated, not redrawn
         shown = self.line[: shutil.get_terminal_size().columns - 1] if self.redraws else self.line
         self.stream.write(f"\r\x1b[K{shown}{end}" if self.redraws else f"{shown}{end}")
         self.stream.flush()
@@ -67,12 +67,12 @@ class ProgressLine:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.line and (self.redraws or self.line != self.written):  # the last word stays on the screen
+        if self.line and (self.redraws or self.line != self.written):  # leave the last state on the screen
             self._write("\n")
 
 
 def clock(seconds: float) -> str:
-    """Hours, minutes and seconds.
+    """Format hours, minutes and seconds.
 
     >>> clock(75), clock(3700)
     ('1:15', '1:01:40')

@@ -16,9 +16,9 @@ from .selector import DiverseSelector
 class DiverseRegressor(RegressorMixin, DiverseSelector):  # type: ignore[misc]
     """Linear regression on a diverse set of features, with uncertainty over the set.
 
-    Sets of columns are drawn from their posterior, under a determinantal point process as prior: features that predict
-    y and are unlike each other. Predictions are averaged over sets. For what is chosen see `support_` and `transform`;
-    for the uncertainty `inclusion_probabilities_` and `posterior_`.
+    Sets of columns are drawn from their posterior under a determinantal point process prior, which favours features
+    that predict y and differ from each other. Predictions are averaged over sets. For the selection see `support_` and
+    `transform`; for the uncertainty `inclusion_probabilities_` and `posterior_`.
 
     {parameters}
 
@@ -47,19 +47,17 @@ class DiverseRegressor(RegressorMixin, DiverseSelector):  # type: ignore[misc]
             return np.asarray(y, dtype=np.float64)
         except (TypeError, ValueError):
             example = np.ravel(y).tolist()[0]
-            raise ValueError(
-                f"y must hold numbers, got {example!r} among others; for classes use DiverseClassifier."
-            ) from None
+            raise ValueError(f"y must hold numbers, got {example!r}; for classes use DiverseClassifier.") from None
 
     def _shaped(self, intercept: FloatArray, coef: FloatArray) -> tuple[float, FloatArray]:
         return float(intercept[0]), coef[0]
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Mean of y for new rows (n, M), averaged over sets; with `return_std` also its standard deviation (n,)."""
+        """Return the mean of y for new rows, averaged over sets, (n,); with `return_std` also standard deviations."""
         (law,) = self._laws(X)
         return (law.mean, law.std) if return_std else law.mean
 
     def predict_interval(self, X: Any, level: float = 0.95) -> FloatArray:
-        """Central credible interval of y for new rows, shape (n, 2)."""
+        """Return central credible intervals of y for new rows, shape (n, 2)."""
         (law,) = self._laws(X)
         return law.interval(level)

@@ -1,4 +1,4 @@
-"""Screening that loses nothing: some columns first, then a look at all, until none that matters is left out."""
+"""Screening without loss: start with some columns, then check all others, until none that matters is left out."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -30,22 +30,23 @@ from ..selection import Training
 from ..tasks import Task
 from ..types import FloatArray, IntArray
 
-LARGE_BYTES = 1 << 30  # tables above this size are treated as if they were not in memory
-START, FEWEST = 3000, 256  # columns to begin with in such a table; of very many rows
-START_BYTES = 1 << 29  # so many that in single precision they take this much
-# Where some must join, those with a third of it do, too: they might be next, and every round is a pass over the table.
+LARGE_BYTES = 1 << 30  # larger tables are treated as if they were not in memory
+START, FEWEST = 3000, 256  # columns to start with in such a table; with very many rows
+START_BYTES = 1 << 29  # largest size of these columns in single precision
+# If some columns must join, those with a third of that probability join, too: they might be next, and every round is a
+# pass over the table.
 JOINS_TOO = 0.001
-ROOM = 4  # columns to begin with, at least, for each feature that is asked for or expected
+ROOM = 4  # columns to start with, at least, for each feature requested or expected
 ROUNDS = 8  # at most; 2,000 × 10⁶ genotypes with 20 causal ones take three or four
 
 
 def is_large(X: Any) -> bool:
-    """Whether a table in memory is so large that not all of it should be looked at all the time."""
+    """Whether a table in memory is too large to work on all of it all the time."""
     return isinstance(X, np.ndarray) and X.nbytes > LARGE_BYTES
 
 
 def start(n_rows: int) -> int:
-    """How many columns to begin with.
+    """Return the number of columns to start with.
 
     >>> start(2_000), start(1_000_000)
     (3000, 256)
@@ -55,7 +56,7 @@ def start(n_rows: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Screen:
-    """A table of which not all columns are held in memory, after the first look at it."""
+    """A table after the first pass; not all of its columns are held in memory."""
 
     table: LargeTable
     y: NDArray[Any]
@@ -65,7 +66,7 @@ class Screen:
 
     @classmethod
     def of(cls, table: LargeTable, task: Task, y: NDArray[Any], weights: FloatArray | None) -> "Screen":
-        """Look at every column once: moments, and the score statistics of the outcome."""
+        """Make the first pass: moments of every column, and its score statistics for the outcome."""
         N, w = table.shape[0], sample_weights(weights, table.shape[0])
         null = [terms.derivatives(np.full(N, terms.null)) for terms in task.terms(y)]
         moments, products = first_look(table, w, np.stack([w * here.slope for here in null]))
@@ -79,9 +80,9 @@ class Screen:
         return self.moments.scale > 0
 
     def first(self, n: int, always: IntArray, groups: NDArray[Any] | None) -> NDArray[np.bool_]:
-        """The columns (M,) to begin with: the n strongest, and all that belong together.
+        """Return the columns (M,) to start with: the n strongest, and all columns in groups.
 
-        Of a group the columns may matter together and none alone, which a look at single columns would not show.
+        Columns of a group may matter together and none alone, which univariate statistics do not show.
         """
         strengths = self.strengths.copy()
         strengths[always] = -1.0
@@ -92,13 +93,13 @@ class Screen:
         return kept & (strengths >= 0)
 
     def left_out(self, candidates: Candidates) -> NDArray[np.bool_]:
-        """Columns (M,) that are neither candidates, nor always in, nor constant, nor the rest of a category."""
+        """Return the varying columns (M,) that are neither candidates, nor always included, nor references."""
         found = self.varying.copy()
         found[candidates.columns] = found[candidates.always] = found[candidates.references] = False
         return found
 
     def training(self, candidates: Candidates) -> Training:
-        """The rows with the candidate columns, these in memory."""
+        """Return the rows with the candidate columns, loaded into memory."""
         always = candidates.always
         design = Design.of(self.loaded(candidates.columns), sample_weights(self.weights, len(self.y)))
         covariates: Any = self.loaded(always) if len(always) else None
@@ -107,13 +108,13 @@ class Screen:
         return Training(design, covariates, self.y, self.weights)
 
     def loaded(self, columns: IntArray) -> Any:
-        """Some columns (N, k), missing entries at the mean."""
+        """Load some columns (N, k), with missing entries at the mean."""
         return filled(self.table.columns(columns), self.moments.centre[columns])
 
     def outside(
         self, candidates: Candidates, target: Target, found: Sample | Fit, settings: Any, tilt: FloatArray | None
     ) -> tuple[FloatArray, OthersRatio]:
-        """Odds of every column (M,) that is left out, 0 for the others, and their likelihood ratio. One pass."""
+        """Return the odds of every column left out (M,), 0 for the others, and their likelihood ratio, in one pass."""
         odds, ratio, left_out = np.zeros(self.table.shape[1]), 0.0, self.left_out(candidates)
         if not left_out.any():
             return odds, OthersRatio()
@@ -126,7 +127,7 @@ class Screen:
 
 
 def _drawn(target: Target, found: Sample | Fit, settings: Any, n_rows: int) -> tuple[list[Drawn], Grid]:
-    """Some of the sets, each with its hyperparameters, and the grid of prior sizes."""
+    """Return some of the sets, each with its hyperparameters, and the grid of prior sizes."""
     n = how_many_sets(found.sets, n_rows)
     some = np.unique(np.linspace(0, len(found.sets) - 1, n).astype(int))
     if isinstance(found, Fit) or not isinstance(settings, ChainSettings):
@@ -143,7 +144,7 @@ def _with_hyperparameters(target: Target, slab_precision: float, nuisance: float
 
 
 def joining(odds: FloatArray, most: int) -> NDArray[np.bool_]:
-    """The columns (M,) that join: none, or the most probable ones, at most so many."""
+    """Return the columns (M,) that join: none, or the most probable ones, at most `most`."""
     if not (odds > JOINS / (1 - JOINS)).any():
         return np.zeros(len(odds), dtype=bool)
     more = odds > JOINS_TOO / (1 - JOINS_TOO)
@@ -153,7 +154,7 @@ def joining(odds: FloatArray, most: int) -> NDArray[np.bool_]:
 
 
 def filled(values: Any, centre: FloatArray) -> Any:
-    """Columns as float32 or float64, NaN replaced by the mean; sparse ones, which have none, as they are."""
+    """Return columns as float32 or float64, with NaN replaced by the mean; sparse ones, which have none, unchanged."""
     if sparse.issparse(values):
         return values
     wide = values.dtype == np.float64 or (values.dtype.kind in "iu" and values.dtype.itemsize >= 4)
@@ -164,8 +165,8 @@ def filled(values: Any, centre: FloatArray) -> Any:
 
 
 def in_new_places(sets: list[IntArray], before: Candidates, now: Candidates, n: int) -> list[IntArray]:
-    """Some of the sets of features, as features of more candidates: where the next chains begin."""
+    """Translate n of the sets to the new candidates, as starts of the next chains."""
     some = [sets[i] for i in np.linspace(0, len(sets) - 1, n).astype(int)]
-    first = before.columns[np.unique(before.unit, return_index=True)[1]]  # a column of each unit
+    first = before.columns[np.unique(before.unit, return_index=True)[1]]  # one column of each feature
     place = now.unit[np.searchsorted(now.columns, first)]
     return [np.sort(place[S]) for S in some]

@@ -1,4 +1,4 @@
-"""From a table to a posterior over sets of its columns, as the parameters say."""
+"""From a table to the posterior over sets of its columns, according to the parameters."""
 
 import warnings
 from contextlib import ExitStack
@@ -38,14 +38,14 @@ from .progress import ProgressLine
 from .side_information import RANK, log_norms, similarity_features
 from .sizes import largest_size, number_to_select, prior_size
 
-LOW_RANK = 15  # of a similarity, below which it decides the size of sets
+LOW_RANK = 15  # a similarity of lower rank decides the size of sets
 FIRST_SIZE = 10.0  # expected size of the prior before it is learned
 QUICK = 4  # laps of the chains while columns still join
 
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """The parameters, with the task and the columns that they speak of."""
+    """The parameters, with the task and the columns that they refer to."""
 
     asked: Parameters
     task: Task
@@ -56,7 +56,7 @@ class Search:
 
     @cached_property
     def labels(self) -> list[Any] | None:
-        """What columns that go together are called, for each column."""
+        """The label of each column's group, if any were given."""
         return by_column(self.asked.groups, self.names, self.n_columns, "groups")
 
     @cached_property
@@ -77,11 +77,11 @@ class Search:
         return log_odds_of_columns(by_column(given, self.names, self.n_columns, "prior_log_odds", self.labels))
 
     def check_names(self) -> None:
-        """Refuse names that do not exist."""
+        """Reject names that do not exist."""
         _ = self.always, self.groups, self.tilt
 
     def tilt_outside(self) -> FloatArray | None:
-        """What the prior has for each column alone (M,), beside its constant; None if it has nothing."""
+        """Return the prior's log-odds terms for single columns (M,), without the constant; None if there are none."""
         power = self.asked.power
         norms = log_norms(self.asked.similarity, self.names, self.n_columns) if power else None
         if norms is None:
@@ -89,13 +89,13 @@ class Search:
         return power * norms if self.tilt is None else self.tilt + power * norms
 
     def candidates(self, varying: NDArray[np.bool_], kept: NDArray[np.bool_], references: IntArray) -> Candidates:
-        """What there is to choose from, of the columns (M,) that are kept."""
+        """Return what there is to choose from among the columns kept (M,)."""
         open_ = kept.copy()
         open_[self.always] = False
         return choose_candidates(self.n_columns, self.always, self.groups, open_, varying, references)
 
     def warn_of_constants(self, varying: NDArray[np.bool_]) -> None:
-        """Say that some columns (M,) are constant."""
+        """Warn that some columns are constant."""
         columns = np.setdiff1d(np.flatnonzero(~varying), self.always)
         if len(columns):
             example = f"number {columns[0]}" if self.names is None else repr(self.names[columns[0]])
@@ -109,7 +109,7 @@ class Search:
     # --- the target -------------------------------------------------------------------------------------------
 
     def likelihood(self, candidates: Candidates, training: Training) -> Any:
-        """The likelihood of these rows over the features to choose from."""
+        """Return the likelihood of these rows over the features to choose from."""
         options = {"covariates": training.covariates, "sample_weight": training.weights}
         if self.asked.slab_precision != "auto":
             options["slab_precision"] = float(self.asked.slab_precision)
@@ -121,12 +121,14 @@ class Search:
     def target(
         self, candidates: Candidates, training: Training, others: int = 0, ratio: OthersRatio | None = None
     ) -> Target:
-        """The posterior to sample, up to its constant; `others` are columns that are left out of it."""
+        """Return the unnormalised posterior to sample; `others` is the number of columns left out of it."""
         asked, U = self.asked, candidates.n_units
         phi = self._phi(candidates, training) if asked.needs_phi else None
         most = largest_size(phi, U)
         if most == 0:
-            raise ValueError("All rows of similarity are zero, so no feature can be in a set: give others.")
+            raise ValueError(
+                "similarity must have a row that is not zero, got only zeros; no feature could be in a set."
+            )
         size = number_to_select(asked.n_features_to_select, U, most)
         self._warn_of_rank(most, U)
         tilt = None if self.tilt is None else candidates.gather(self.tilt)
@@ -144,7 +146,7 @@ class Search:
         )
         if not others or asked.fixed_size:
             return target
-        # this many are expected among all columns, those that are left out included
+        # the expected size counts all columns, including those left out
         shift = PriorSizes.of(target).shift(expected)
         return target.with_prior(prior.shifted(shift))
 
@@ -160,13 +162,13 @@ class Search:
         return similarity_features(self.asked.similarity, design, weights, candidates, self.names, rank)
 
     def _warn_of_rank(self, rank: int, n_candidates: int) -> None:
-        """A similarity that was given, and lets hardly any features be in a set together, decides the answer."""
+        """Warn of a given similarity whose rank is so low that it decides the size of sets."""
         if not isinstance(self.asked.similarity, str) and rank < min(LOW_RANK, n_candidates // 2):
             warnings.warn(
                 Message(
                     f"The similarity has rank {rank}: at most {rank} of {n_candidates} features can be in a set "
-                    "together, and fewer are likely, whatever the data say; give one that tells more of them apart, "
-                    "such as by a smaller ",
+                    "together, and fewer are likely, whatever the data say; give one that separates more of them, "
+                    "for instance with a smaller ",
                     Argument("bandwidth"),
                     " or a larger ",
                     Argument("rank"),
@@ -179,7 +181,7 @@ class Search:
     # --- the posterior ----------------------------------------------------------------------------------------
 
     def settings(self) -> ChainSettings | Settings:
-        """How to sample or fit, and when to stop."""
+        """Return the settings of the solver."""
         asked = self.asked
         average_size, average_slab = asked.expected_size is None, asked.slab_precision == "auto"
         if asked.solver == "chain":
@@ -198,7 +200,7 @@ class Search:
     def run(
         self, target: Target, rng: np.random.Generator, starts: list[IntArray] | None = None, quick: bool = False
     ) -> Sample | Fit:
-        """The posterior; a rough one if it is to be `quick`."""
+        """Run the solver; `quick` gives a rough posterior."""
         settings = self.settings()
         if quick and isinstance(settings, ChainSettings):
             with warnings.catch_warnings():
@@ -212,7 +214,7 @@ class Search:
             return fit_bound(target, rng, settings, callback=callback)
 
     def in_memory(self, X: Any, y: NDArray[Any], weights: FloatArray | None, references: IntArray) -> Selection:
-        """The posterior over all columns of a table (N, M)."""
+        """Find the posterior over all columns of a table (N, M)."""
         design = Design.of(X, sample_weights(weights, X.shape[0]))
         candidates = self.candidates(design.varying, design.varying, references)
         self.warn_of_constants(design.varying)
@@ -221,7 +223,7 @@ class Search:
         return self.selection(candidates, training, self.run(self.target(candidates, training), self.generator()))
 
     def selection(self, candidates: Candidates, training: Training, found: Sample | Fit) -> Selection:
-        """What was found, as a value; no set is chosen yet."""
+        """Return the result as a value, before a set is chosen."""
         return Selection(
             candidates=candidates,
             training=training,
@@ -233,7 +235,7 @@ class Search:
         )
 
     def generator(self) -> np.random.Generator:
-        """The source of randomness."""
+        """Return the random generator."""
         given = self.asked.random_state
         if isinstance(given, np.random.Generator):
             return given

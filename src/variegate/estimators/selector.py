@@ -1,4 +1,4 @@
-"""What the estimators share: a posterior over sets of columns as scikit-learn users expect it."""
+"""The base of the estimators: a posterior over sets of columns behind the scikit-learn interface."""
 
 import warnings
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ from .screened import Screen, filled, is_large
 from .search import Search
 from .sizes import largest_size, number_to_select
 
-# how scikit-learn reads a table; that all is finite is checked with the rest, by `table` and `new_rows`
+# how scikit-learn reads a table; `table` and `new_rows` check that it is finite
 READ: dict[str, Any] = {"accept_sparse": ("csc", "csr"), "dtype": [np.float64, np.float32], "ensure_all_finite": False}
 
 
@@ -42,7 +42,7 @@ class EmptySelectionWarning(UserWarning):
 
 
 class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
-    """Base of the estimators, where the parameters are documented."""
+    """Base class of the estimators, which document the parameters."""
 
     def __init__(
         self,
@@ -94,11 +94,11 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     _task: Task
 
     def _read(self, X: Any, y: Any) -> tuple[Any, Any]:
-        """Table and outcome as arrays of the same length."""
+        """Return table and outcome as arrays of the same length."""
         return validate_data(self, X, y, order="C", ensure_min_samples=2, **READ)  # type: ignore[no-any-return]
 
     def _encoded(self, y: NDArray[Any], weights: FloatArray | None) -> NDArray[Any]:
-        """The outcome as the task wants it."""
+        """Return the outcome as the task needs it."""
         raise NotImplementedError
 
     # --- fit ---------------------------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : (N, M) numbers: array, data frame or scipy.sparse table; no need to scale, constant columns are left out
+        X : (N, M) numbers: array, data frame or scipy.sparse table; need not be scaled, constant columns are left out
         y : (N,) numbers, labels, counts, or times and events (see the class)
         sample_weight : (N,) frequencies: a row of weight 2 counts as two such rows, one of weight 0 not at all
 
@@ -120,7 +120,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return self.publish(replace(found, chosen=self._choose(found)))
 
     def search(self, X: Any, y: Any, sample_weight: Any = None) -> Selection:
-        """The posterior alone: what `fit` finds before a set is chosen, which may take as long."""
+        """Find the posterior alone, as `fit` does before choosing a set, which may take as long."""
         asked = Parameters.of(self)
         self._forget()
         large = is_out_of_core(X)
@@ -143,11 +143,11 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return replace(found, classes=getattr(self, "classes_", None))
 
     def _search(self, asked: Parameters) -> Search:
-        """What is asked of the columns that were seen."""
+        """Combine the parameters with the columns seen."""
         return Search(asked, self._task, getattr(self, "feature_names_in_", None), self.n_features_in_)
 
     def _open(self, X: Any) -> LargeTable:
-        """A table that is not in memory; what scikit-learn notes of a table is noted."""
+        """Open a table that is not in memory, and set the attributes that scikit-learn sets."""
         large = as_large_table(X)
         self.n_features_in_ = large.shape[1]
         if large.names is not None:
@@ -155,11 +155,11 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return large
 
     def _outcome(self, y: Any) -> NDArray[Any]:
-        """The outcome of a table that is not in memory, as an array."""
+        """Return the outcome of a table that is not in memory as an array."""
         return np.asarray(column_or_1d(y))
 
     def likelihood(self, candidates: Candidates, training: Training) -> Any:
-        """The likelihood of these rows over the features to choose from."""
+        """Return the likelihood of these rows over the features to choose from."""
         return self._search(Parameters.of(self)).likelihood(candidates, training)
 
     def selection(
@@ -170,21 +170,21 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         chosen: IntArray,
         certificate: Certificate | None = None,
     ) -> Selection:
-        """What was found, as a value, with the names, classes and choices of this estimator."""
+        """Return the result as a value, with the names, classes and choices of this estimator."""
         selection = self._search(Parameters.of(self)).selection(candidates, training, found)
         classes = getattr(self, "classes_", None)
         return replace(selection, chosen=chosen, classes=classes, certificate=certificate)
 
     def _forget(self) -> None:
-        """A fit that fails, or is stopped, must not leave parts of an earlier one beside its own."""
+        """Delete the results of an earlier fit, so that a failed one does not mix with them."""
         for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
             delattr(self, name)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "map_coef_")  # what is published last
+        return hasattr(self, "map_coef_")  # set last
 
     def _choose(self, found: Selection) -> IntArray:
-        """The best set, of the size that was asked for."""
+        """Return the best set, of the requested size if there is one."""
         S = found.posterior.map(found.size)
         if not len(S):
             beside = (" beside those in ", Argument("always_include")) if len(found.candidates.always) else ()
@@ -208,7 +208,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     @one_blas_thread
     def publish(self, found: Selection) -> Self:
-        """Show a selection as what this estimator has fitted."""
+        """Set the fitted attributes from a selection."""
         fitted = found.posterior.fit
         self.selection_, self.posterior_, self.support_ = found, found.posterior, found.support
         self.inclusion_probabilities_, self.inclusion_errors_ = found.inclusion_probabilities, found.inclusion_errors
@@ -220,7 +220,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _shaped(self, intercept: FloatArray, coef: FloatArray) -> tuple[Any, FloatArray]:
-        """Intercepts (K,) and coefficients (K, M) as they are published."""
+        """Return intercepts (K,) and coefficients (K, M) in their public shape."""
         return intercept, coef
 
     # --- results -------------------------------------------------------------------------------------------
@@ -231,13 +231,13 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def groups_(self) -> list[Group]:
-        """Groups of features that stand in for each other, the most probable first; see `Posterior.groups`."""
+        """Groups of features that can replace each other, most probable first; see `Posterior.groups`."""
         check_is_fitted(self)
         return self.selection_.groups
 
     @one_blas_thread
     def path(self, sizes: Iterable[float]) -> dict[int, NDArray[np.bool_]]:
-        """The best set of each size, all from this fit: {size: mask (M,)}; sizes as in n_features_to_select.
+        """Return the best set of each size from this fit, {size: mask (M,)}; sizes as in n_features_to_select.
 
         >>> from variegate import DiverseRegressor
         >>> X = np.random.default_rng(0).normal(size=(50, 4))
@@ -247,23 +247,23 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         if not isinstance(sizes, Iterable):
-            raise ValueError(f"path takes several sizes, for instance path([2, 5, 10]); got {sizes!r}.")
+            raise ValueError(f"sizes must be a list, such as [2, 5, 10], got {sizes!r}.")
         U = self.selection_.candidates.n_units
         most = largest_size(self.posterior_.target.phi, U)
         numbers = [number_to_select(k, U, most) for k in sizes]
         return {k: self.as_support(self.posterior_.map(k)) for k in numbers if k is not None}
 
     def as_support(self, features: Any) -> NDArray[np.bool_]:
-        """The columns (M,) of a set of features of `posterior_`, given by position there or by name.
+        """Return the columns (M,) of a set of features of `posterior_`, given by position there or by name.
 
-        With always_include, groups, screening or constant columns, features of the posterior are not columns of X.
+        With always_include, groups, screening or constant columns, positions in the posterior are not columns of X.
         """
         check_is_fitted(self)
         return self.selection_.candidates.mask(self.posterior_.positions(features))
 
     @one_blas_thread
     def _laws(self, X: Any) -> list[PredictiveMixture]:
-        """Predictive laws of new rows, averaged over sets, one for each part."""
+        """Return the predictive distributions of new rows, averaged over sets, one for each part of the outcome."""
         check_is_fitted(self)
         candidates = self.selection_.candidates
         chosen, covariates = (
@@ -273,7 +273,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return [average_predictions(o.components, rows) for o in self.selection_.outcomes]
 
     def _of_large(self, X: Any) -> tuple[Any, Any]:
-        """Candidates and always included columns of a table that is not in memory, missing entries at the mean."""
+        """Load the candidate and always included columns of a large table, with missing entries at the mean."""
         large, found = as_large_table(X), self.selection_
         if large.shape[1] != self.n_features_in_:
             raise ValueError(f"X must have {self.n_features_in_} columns, as when fitted, got {large.shape[1]}.")
@@ -282,7 +282,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             if len(other):
                 raise ValueError(
                     f"X must have the columns of the fit, in their order; column {other[0]} is "
-                    f"{str(large.names[other[0]])!r}, and was {str(self.selection_.names[other[0]])!r}."
+                    f"{str(large.names[other[0]])!r}, but was {str(self.selection_.names[other[0]])!r}."
                 )
         chosen = filled(large.columns(found.candidates.columns), found.training.design.centre)
         always = found.candidates.always

@@ -1,4 +1,4 @@
-"""Φ for the candidates, from whatever the user has."""
+"""Φ for the features to choose from, from whatever the user gives."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from ..design import Design
 from ..similarity import factor_of_correlations, item_names
 from ..types import FloatArray
 
-RANK = 300  # of the correlations: the eigendecomposition of every θ costs its cube
+RANK = 300  # of the correlations; the eigendecomposition at every θ costs its cube
 
 
 def similarity_features(
@@ -23,21 +23,21 @@ def similarity_features(
     names: NDArray[Any] | None,
     rank: int = RANK,
 ) -> NDArray[Any]:
-    """Similarity features of the units (U, d).
+    """Return similarity features Φ (U, d) of the U features to choose from.
 
-    "columns": from the correlations of the candidate columns, to that rank. A callable is called with those columns.
-    An array has a row for each column of X, or, where both have names, at least for each column by name.
+    "columns": from the correlations of the columns to choose from, up to `rank`. A callable gets those columns.
+    An array has a row for each column of X, or, if both have names, at least a row for each column's name.
     """
     m = len(candidates.columns)
     if isinstance(given, str):
         if given != "columns":
-            raise ValueError(f'similarity must be "columns", an array (M, d) or a function of X; got {given!r}.')
+            raise ValueError(f'similarity must be "columns", an array (M, d) or a function of X, got {given!r}.')
         phi: Any = factor_of_correlations(design, weights, min(rank, m), tol=1e-9)
     elif callable(given):
         phi = _matrix(given(design.X))
         if len(phi) != m:
             raise ValueError(
-                f"similarity(X) must return a row for each of the {m} columns that it is given, got {len(phi)} rows."
+                f"similarity(X) must return a row for each of the {m} columns that it gets, got {len(phi)} rows."
             )
     elif isinstance(given, similarity.Positions):
         if len(given.x) != candidates.n_columns:
@@ -51,7 +51,7 @@ def similarity_features(
 
 
 def log_norms(given: Any, names: NDArray[Any] | None, n_columns: int) -> FloatArray | None:
-    """log |φ|² of every column (M,), −inf for rows of zeros; None where all rows have length one."""
+    """Return log |φ|² of every column (M,), −inf for rows of zeros; None if all rows have unit length."""
     if isinstance(given, str | similarity.Positions) or callable(given):
         return None
     everything = np.arange(n_columns)
@@ -62,9 +62,9 @@ def log_norms(given: Any, names: NDArray[Any] | None, n_columns: int) -> FloatAr
 
 
 def shared_directions(phi: NDArray[Any], unit: NDArray[np.int64]) -> NDArray[Any]:
-    """One row for each unit: what its columns share most, the first right singular vector of their rows.
+    """Return one row for each group: the first right singular vector of its columns' rows.
 
-    With Φ from the columns that is the first principal component of the unit's standardised columns.
+    With Φ from the columns, that is the first principal component of the group's standardised columns.
     """
     out = np.zeros((int(unit.max()) + 1, phi.shape[1]))
     for g in range(len(out)):
@@ -75,7 +75,7 @@ def shared_directions(phi: NDArray[Any], unit: NDArray[np.int64]) -> NDArray[Any
 
 
 def rows_of_columns(given: Any, candidates: Candidates, names: NDArray[Any] | None) -> NDArray[Any]:
-    """The rows of Φ, given for all columns, of those that are chosen from: by name where both have names."""
+    """Return the rows of Φ for the columns to choose from, matched by name if both have names."""
     phi = _matrix(given)
     known = _names(given)
     if known is not None and names is not None:
@@ -85,7 +85,7 @@ def rows_of_columns(given: Any, candidates: Candidates, names: NDArray[Any] | No
         if missing:
             raise ValueError(
                 f"similarity has no row for {len(missing)} of {len(wanted)} columns, e.g. {missing[0]!r}; "
-                "build it for all columns of X, or leave those out."
+                "build it for all columns of X, or remove those columns."
             )
         return np.asarray(phi[[row[name] for name in wanted]])
     if len(phi) != candidates.n_columns:
@@ -96,7 +96,7 @@ def rows_of_columns(given: Any, candidates: Candidates, names: NDArray[Any] | No
 
 
 def _names(given: Any) -> list[str] | None:
-    """Names of the rows of Φ: its own, or the index of a data frame if that holds text."""
+    """Return the names of the rows of Φ: its own, or the index of a data frame if that holds text."""
     names = getattr(given, "names", None) if isinstance(given, similarity.SimilarityFeatures) else None
     return item_names(given) if names is None else list(names)
 
@@ -104,7 +104,7 @@ def _names(given: Any) -> list[str] | None:
 def _matrix(given: Any) -> NDArray[Any]:
     try:
         phi = given.toarray() if sparse.issparse(given) else np.asarray(given)
-        if np.iscomplexobj(phi):  # numpy would drop imaginary parts with a mere warning
+        if np.iscomplexobj(phi):  # numpy would drop imaginary parts with only a warning
             raise TypeError
         phi = phi.astype(np.float32 if phi.dtype == np.float32 else np.float64, copy=False)
     except (TypeError, ValueError):
@@ -112,7 +112,7 @@ def _matrix(given: Any) -> NDArray[Any]:
     if phi.ndim != 2 or 0 in phi.shape:
         shape = "" if isinstance(given, dict) else f" of shape {np.shape(given)}"
         raise ValueError(
-            'similarity must be "columns", a function of X, or real numbers of shape (columns of X, d); got '
+            'similarity must be "columns", a function of X, or real numbers of shape (columns of X, d), got '
             f"{type(given).__name__}{shape}."
         )
     with np.errstate(over="ignore", invalid="ignore"):
@@ -120,6 +120,6 @@ def _matrix(given: Any) -> NDArray[Any]:
     if len(strange):
         raise ValueError(
             f"similarity must be finite, got NaN or infinity in {len(strange)} of {len(phi)} rows, first in row "
-            f"{strange[0]}. Mend those rows, or leave those columns out."
+            f"{strange[0]}; correct those rows, or remove those columns."
         )
     return phi

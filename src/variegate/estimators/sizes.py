@@ -1,4 +1,4 @@
-"""How many features: what is asked for, and what is possible."""
+"""How many features: requested and possible numbers."""
 
 from typing import Any
 
@@ -11,12 +11,12 @@ from ..messages import Argument, Message, Words
 
 
 def largest_size(phi: NDArray[Any] | None, n_candidates: int) -> int:
-    """How many features can be in a set together: all of them, or, where similarity counts, the rank of Φ (U, d)."""
+    """Return how many features fit in a set: all of them, or the rank of Φ (U, d) if similarity is used."""
     return n_candidates if phi is None else LowRankDPP(phi, np.zeros(n_candidates)).rank
 
 
 def number_to_select(asked: Any, n_candidates: int, most: int | None = None) -> int | None:
-    """n_features_to_select as a number of candidates, of which at most `most` can be in a set together."""
+    """Return n_features_to_select as a number of features, of which at most `most` fit in a set."""
     if asked is None:
         return None
     if is_whole(asked):
@@ -34,20 +34,20 @@ def number_to_select(asked: Any, n_candidates: int, most: int | None = None) -> 
         raise ValueError(
             Message(
                 Argument("n_features_to_select"),
-                f" must be between 1 and the {n_candidates} candidates, got {asked!r}. Candidates are the columns, or "
-                "groups of them, that vary and are neither screened out nor always included.",
+                f" must be between 1 and {n_candidates}, the number of features to choose from, got {asked!r}. These "
+                "are the columns, or groups of them, that vary and are neither screened out nor always included.",
             )
         )
     if most is not None and size > most:
         raise ValueError(
             Message(
                 Argument("n_features_to_select", asked),
-                f" asks for {size} features, and at most {most} of the {n_candidates} candidates can be in a set "
-                f"together: the others are copies or combinations of those, as `similarity` (of rank {most}) has it. "
+                f" asks for {size} features, but `similarity` has rank {most}, so at most {most} of {n_candidates} "
+                "features can be in a set together: the others are copies or combinations of those. "
                 f"Ask for at most {most}",
                 Words(
-                    ', or let copies count as features of their own by prior="bernoulli", posterior="bernoulli"',
-                    "; with --coordinates, a smaller --bandwidth tells more of them apart",
+                    ', or count copies as separate features with prior="bernoulli", posterior="bernoulli"',
+                    "; with --coordinates, a smaller --bandwidth separates more of them",
                 ),
                 ".",
             )
@@ -56,7 +56,7 @@ def number_to_select(asked: Any, n_candidates: int, most: int | None = None) -> 
 
 
 def prior_size(asked: float | None, most: int, first: float) -> float:
-    """The prior's expected size, below `most`; the `first` guess where it is to be learned."""
+    """Return the prior's expected size, below `most`; without a given size, the `first` guess."""
     if asked is None:
         return min(first, most / 4)
     if asked >= most:

@@ -16,19 +16,19 @@ from .selector import READ, DiverseSelector
 
 
 class StepFunction(NamedTuple):
-    """A function of time that changes at some times only.
+    """A step function of time.
 
     >>> survival = StepFunction(np.array([1.0, 3.0]), np.array([0.8, 0.5]), before=1.0)
     >>> survival([0.5, 1.0, 2.0, 4.0])
     array([1. , 0.8, 0.8, 0.5])
     """
 
-    x: FloatArray  # (K,) rising
+    x: FloatArray  # (K,) increasing
     y: FloatArray  # (K,) the value from each time on
     before: float = 0.0
 
     def __call__(self, times: Any) -> FloatArray:
-        """The values at some times."""
+        """Return the values at some times."""
         place = np.searchsorted(self.x, np.asarray(times, dtype=np.float64), side="right")
         return np.asarray(np.append(self.before, self.y)[place])
 
@@ -37,8 +37,9 @@ class StepFunction(NamedTuple):
 class DiverseSurvival(DiverseSelector):
     """Cox's proportional hazards on a diverse set of features, with uncertainty over the set.
 
-    Sets of columns are drawn from their posterior, under a determinantal point process as prior: features that tell
-    who has the event earlier and are unlike each other. Ties are Efron's. Risks are averaged over sets.
+    Sets of columns are drawn from their posterior under a determinantal point process prior, which favours features
+    that predict who has the event earlier and differ from each other. Ties are handled by Efron's method. Risks are
+    averaged over sets.
 
     The outcome is as in scikit-survival: a structured array with a field of booleans (whether the event happened) and
     a field of times; or two columns of times and events. `variegate.tasks.survival_rows(time, event, entry, strata)`
@@ -50,7 +51,7 @@ class DiverseSurvival(DiverseSelector):
     coef_ : (M,)
         Posterior means of the log hazard ratios, in the units of X, averaged over sets.
     intercept_ : float
-        So that predict(X) = X @ coef_ + intercept_: the average row has risk 0.
+        Chosen so that the average row has risk 0: predict(X) = X @ coef_ + intercept_.
     map_coef_, map_intercept_ : the same given the chosen set
     unique_times_ : (K,)
         Times of events.
@@ -91,25 +92,25 @@ class DiverseSurvival(DiverseSelector):
         return np.unique(y["time"][y["event"]])
 
     def predict(self, X: Any) -> FloatArray:
-        """Risk of new rows (n,), the log hazard ratio against the average row: higher is earlier."""
+        """Return the risk of new rows (n,), the log hazard ratio to the average row: higher means earlier."""
         (law,) = self._laws(X)
         return law.mean
 
     def predict_interval(self, X: Any, level: float = 0.95) -> FloatArray:
-        """Central credible interval of the risk of new rows, shape (n, 2)."""
+        """Return central credible intervals of the risk of new rows, shape (n, 2)."""
         (law,) = self._laws(X)
         return law.interval(level)
 
     def predict_survival_function(self, X: Any, return_array: bool = False, stratum: int = 0) -> Any:
-        """P(no event until t) of new rows, averaged over sets and coefficients, by Breslow's baseline of each set.
+        """Return P(no event until t) for new rows, averaged over sets and coefficients, with Breslow's baseline.
 
-        An array (n,) of functions of t; with `return_array` the values (n, K) at `unique_times_`. `stratum` is the
-        position of a stratum among the sorted labels.
+        Returns an array (n,) of functions of t; with `return_array` the values (n, K) at `unique_times_`. `stratum` is
+        the position of a stratum among the sorted labels.
         """
         return self._over_time(X, return_array, stratum, lambda survival: survival, 1.0)
 
     def predict_cumulative_hazard_function(self, X: Any, return_array: bool = False, stratum: int = 0) -> Any:
-        """−log of the survival function of new rows; otherwise as `predict_survival_function`."""
+        """Return −log of the survival function of new rows; otherwise as `predict_survival_function`."""
         return self._over_time(X, return_array, stratum, lambda survival: -np.log(survival), 0.0)
 
     def _over_time(self, X: Any, return_array: bool, stratum: int, of: Any, before: float) -> Any:
@@ -126,7 +127,7 @@ class DiverseSurvival(DiverseSelector):
         return values if return_array else np.array([*map(_function(times, before), values), None], dtype=object)[:-1]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Harrell's concordance index of the risks; `sample_weight` is not used."""
+        """Return Harrell's concordance index of the risks; `sample_weight` is ignored."""
         rows = as_survival(y)
         return concordance(rows["time"], rows["event"], self.predict(X))
 
@@ -136,7 +137,7 @@ def _function(times: FloatArray, before: float) -> Any:
 
 
 def _baseline(component: Any, times: FloatArray, stratum: int) -> FloatArray:
-    """Cumulative hazard of the average row at some times (K,)."""
+    """Return the cumulative hazard of the average row at some times (K,)."""
     likelihood, S = component.likelihood, component.S
     if isinstance(likelihood, Grouped):
         likelihood, S = likelihood.likelihood, likelihood.columns(S)

@@ -1,4 +1,4 @@
-"""One file for a fitted model: arrays and JSON, no pickle, nothing that runs."""
+"""One file for a fitted model: arrays and JSON, no pickle, no code."""
 
 from .archive import UnreadableModel
 from .model import load, save

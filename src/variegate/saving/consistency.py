@@ -1,4 +1,4 @@
-"""Whether the values in a file can be those of a model."""
+"""Check that the values in a file can belong to a model."""
 
 import math
 from collections.abc import Mapping
@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from ..inference import Certificate
 
 MOST_SETS = 100_000  # chains keep a few thousand
-CANDIDATE, ALWAYS, REFERENCE = 1, 2, 3  # what a column is to the model; 0 if it was screened out or is constant
+CANDIDATE, ALWAYS, REFERENCE = 1, 2, 3  # roles of columns; 0 if screened out or constant
 
 
 def check_consistent(f: Mapping[str, Any]) -> None:
-    """Refuse values that would be taken for a model though they are none, or that ask for memory the file has not."""
+    """Reject values that do not describe a model, or that would take more memory than the file justifies."""
     m, U = int((f["role"] == CANDIDATE).sum()), len(np.unique(f["unit"]))
     sets, sizes, names, classes = f["sets"], f["set_sizes"], f["feature_names"], f["classes"]
     N = len(f["y"])
@@ -58,7 +58,7 @@ def _variational_is_consistent(f: Mapping[str, Any], U: int) -> dict[str, bool]:
 
 
 def _chain_is_consistent(f: Mapping[str, Any], U: int) -> dict[str, bool]:
-    """Probabilities are probabilities, weights sum to one, and everything has its shape."""
+    """Check that probabilities are in [0, 1], weights sum to one, and shapes match."""
     n, grid = len(f["set_sizes"]), f["grid_probability"]
     nuisances = f["nuisances"]
     positive = {"slab_precisions": (n,), "grid_sizes": grid.shape[:1], "grid_precisions": grid.shape[1:]}
@@ -77,7 +77,7 @@ def _chain_is_consistent(f: Mapping[str, Any], U: int) -> dict[str, bool]:
 
 
 def _are_sums(log_sums: Any, rank: Any, n: int) -> bool:
-    """Whether these are the logs of sums over sets of each size."""
+    """Whether these can be the logs of sums over sets of each size."""
     shaped = isinstance(log_sums, np.ndarray) and log_sums.dtype == np.float64 and log_sums.ndim == 1
     return (
         shaped and isinstance(rank, int) and 1 < len(log_sums) <= rank + 1 <= n + 1 and bool((log_sums < np.inf).all())
@@ -85,7 +85,7 @@ def _are_sums(log_sums: Any, rank: Any, n: int) -> bool:
 
 
 def _are_numbers(values: Any, n: int) -> bool:
-    """Whether these are n numbers from 0 on."""
+    """Whether these are n non-negative numbers."""
     return len(values) == n and all(type(v) in (int, float) and 0 <= v < math.inf for v in values)
 
 

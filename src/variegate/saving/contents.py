@@ -1,4 +1,4 @@
-"""What the file of a model holds: its parameters, and what it has fitted."""
+"""The contents of a model file: parameters and fitted values."""
 
 from dataclasses import asdict
 from typing import Any
@@ -17,17 +17,17 @@ from .packing import Single, Table
 
 
 def parameters(model: DiverseSelector) -> dict[str, Any]:
-    """The parameters, without code."""
+    """Return the parameters, without code."""
     params: dict[str, Any] = model.get_params(deep=False)
     if callable(params["similarity"]) or isinstance(params["similarity"], Positions):
-        params["similarity"] = "columns"  # what the code returned is in the posterior
+        params["similarity"] = "columns"  # the posterior holds what the code returned
     if params["random_state"] is not None and not isinstance(params["random_state"], int | np.integer):
         params["random_state"] = None
     return params
 
 
 def fitted(model: DiverseSelector) -> dict[str, Any]:
-    """What the model has found, and what it found it in."""
+    """Return the fitted values and the training data."""
     selection = model.selection_
     found, candidates, data = selection.posterior.fit, selection.candidates, selection.training
     role = np.zeros(candidates.n_columns, dtype=np.int8)
@@ -62,7 +62,7 @@ def fitted(model: DiverseSelector) -> dict[str, Any]:
 
 
 def _left_out(selection: Selection) -> dict[str, Any]:
-    """What is known of columns that are no candidates."""
+    """Return what is known about the columns that were left out."""
     target, certificate = selection.posterior.fit.target, selection.certificate
     return {
         "others": int(target.others),
@@ -73,7 +73,7 @@ def _left_out(selection: Selection) -> dict[str, Any]:
 
 
 def _powered(prior: Prior) -> dict[str, Any]:
-    """What a prior with the volume to a power is made of; its normaliser, an estimate, is kept."""
+    """Return the parts of a powered prior, including the estimate of its normaliser."""
     if not isinstance(prior, PoweredDPP):
         return {"diversity": prior.diversity, "log_sums": None, "rank": None}
     return {"diversity": prior.diversity, "log_sums": prior.size_law.log_sums, "rank": int(prior.rank)}
@@ -107,7 +107,7 @@ def _chain(found: Sample) -> dict[str, Any]:
 
 
 def _is_given(model: DiverseSelector, candidates: Candidates, phi: Any) -> bool:
-    """Whether Φ is what the parameter `similarity` says, so that it need not be held twice."""
+    """Whether Φ follows from the parameter `similarity`, so that it need not be stored twice."""
     given = model.similarity
     if phi is None or isinstance(given, str | Positions) or callable(given) or candidates.is_grouped:
         return phi is None

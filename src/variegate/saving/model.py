@@ -1,4 +1,4 @@
-"""Write a fitted model, and read it."""
+"""Save and load a fitted model."""
 
 import json
 import os
@@ -14,15 +14,14 @@ from .contents import fitted, parameters
 from .packing import Pack, Unpack
 from .restored import KINDS, restored
 
-FORMAT = 4  # 1, before the exact chains, 2, before survival and counts, 3, all in double precision, are still read
+FORMAT = 4  # still read: 1 (before the chains), 2 (before survival and counts), 3 (all in double precision)
 
 
 def save(model: DiverseSelector, path: str | os.PathLike[str]) -> None:
-    """Write a fitted estimator to one file, which `load` reads.
+    """Write a fitted estimator to one file, for `load`.
 
-    The file is complete or not there: it is written beside its place and moved. It holds the training rows. Code stays
-    out of it: a function or `Positions` given as `similarity` is replaced by "columns", which matters only if the
-    loaded model is fitted again.
+    The file is written completely or not at all. It contains the training rows, but no code: a function or `Positions`
+    given as `similarity` is replaced by "columns", which matters only if the loaded model is fitted again.
 
     >>> import tempfile
     >>> from variegate import DiverseRegressor
@@ -39,7 +38,7 @@ def save(model: DiverseSelector, path: str | os.PathLike[str]) -> None:
         *others, last = sorted(KINDS)
         raise TypeError(f"save takes a fitted {', '.join(others)} or {last}, got {kind}.")
     if not model.__sklearn_is_fitted__():
-        raise ValueError(f"This {kind} has not been fitted yet: call fit(X, y) first, then save it.")
+        raise ValueError(f"This {kind} is not fitted yet; call fit(X, y) before saving it.")
     pack = Pack()
     header = {
         "format": FORMAT,
@@ -53,11 +52,11 @@ def save(model: DiverseSelector, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> DiverseSelector:
-    """Read a model that `save` wrote. Nothing in the file is run.
+    """Read a model written by `save`. Nothing in the file is executed.
 
-    Raises UnreadableModel, a ValueError, for anything else than an intact file of this or an older format.
+    Raises UnreadableModel, a ValueError, for anything but an intact file of this or an older format.
 
-    `save` has an example of both; other files are refused:
+    See `save` for an example; other files are refused:
 
     >>> load(__file__)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -73,12 +72,12 @@ def load(path: str | os.PathLike[str]) -> DiverseSelector:
         raise UnreadableModel(f"{path}: not a variegate model (it has no readable header).") from error
     if version is True or version not in range(1, FORMAT + 1):
         raise UnreadableModel(
-            f"{path}: written in format {version!r} by variegate {header.get('version')}, this is format {FORMAT} of "
-            f"{__version__}; update variegate, or save the model again."
+            f"{path}: written in format {version!r} by variegate {header.get('version')}, but variegate "
+            f"{__version__} reads up to format {FORMAT}; update variegate, or save the model again."
         )
     try:
         pack = Unpack(arrays)
         params, values = ({k: pack.get(v) for k, v in header[part].items()} for part in ("params", "fitted"))
         return restored(header["kind"], params, values)
-    except Exception as error:  # values that contradict each other can make anything fail
+    except Exception as error:  # inconsistent values can make anything fail
         raise UnreadableModel(f"{path}: the model in it is damaged ({type(error).__name__}: {error}).") from error

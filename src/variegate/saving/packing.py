@@ -1,7 +1,7 @@
-"""Values as JSON with arrays beside it, and back; large arrays are held small.
+"""Convert values to JSON plus arrays, and back; large arrays are stored compactly.
 
-A table of few different values is held as their numbers, which is exact; other tables and Φ in single precision,
-unless that would change a column by more than a millionth of its standard deviation.
+A table with few distinct values is stored as indices into them, which is exact; other tables and Φ in single
+precision, unless that would change a column by more than a millionth of its standard deviation.
 """
 
 from collections.abc import Mapping
@@ -15,23 +15,23 @@ from ..similarity import SimilarityFeatures, item_names
 from .archive import PLAIN
 
 MANY_VALUES = 1 << 16
-LARGE = 1 << 20  # bytes of an array from which it is worth the effort to hold it small
+LARGE = 1 << 20  # bytes; larger arrays are stored compactly
 FAITHFUL = 1e-6  # largest change of a column in single precision, in standard deviations
 
 
 class Single(NamedTuple):
-    """An array that may be held in single precision."""
+    """An array that may be stored in single precision."""
 
     values: Any
 
 
 class Table(NamedTuple):
-    """A table (N, M) that may be held as numbers of its values, or in single precision."""
+    """A table (N, M) that may be stored as indices of its values, or in single precision."""
 
     values: Any
 
     def numbered(self) -> tuple[NDArray[Any], NDArray[Any]] | None:
-        """The different values, and the number of each entry's; None where they are many."""
+        """Return the distinct values and each entry's index among them, or None if there are many."""
         first = self.values.ravel()[:MANY_VALUES]
         if 4 * len(np.unique(first)) > len(first):
             return None
@@ -41,19 +41,19 @@ class Table(NamedTuple):
         return values, numbers.reshape(self.values.shape).astype(np.min_scalar_type(len(values) - 1))
 
     def is_faithful(self) -> bool:
-        """Whether single precision is enough."""
+        """Whether single precision is accurate enough."""
         change = np.abs(self.values.astype(np.float32) - self.values).max(axis=0)
         return bool((change <= FAITHFUL * self.values.std(axis=0)).all())
 
 
 class Pack:
-    """Turns values into JSON; arrays go into `arrays` under the name that the JSON mentions."""
+    """Converts values to JSON; arrays go into `arrays` under the key that the JSON names."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, NDArray[Any]] = {}
 
     def put(self, value: Any, name: str) -> Any:
-        """JSON for a value; `name` is for the error."""
+        """Return JSON for a value; `name` is for the error message."""
         if isinstance(value, Table | Single):
             return self._put_small(value, name)
         if isinstance(value, np.generic):
@@ -82,9 +82,7 @@ class Pack:
             return {kind: [self.put(item, name) for item in value]}
         if hasattr(value, "to_numpy"):
             return self.put(_with_names(value), name)
-        raise TypeError(
-            f"A file without code cannot hold {name} = {type(value).__name__}: give numbers, text, or arrays of them."
-        )
+        raise TypeError(f"{name} must be numbers, text, or arrays of them to be saved, got {type(value).__name__}.")
 
     def _put_small(self, held: Table | Single, name: str) -> Any:
         value = held.values
@@ -99,7 +97,7 @@ class Pack:
 
 
 def _with_names(frame: Any) -> Any:
-    """A data frame or Series of values by column as something that keeps the names of its rows."""
+    """Convert a data frame or Series to a value that keeps the names of its rows."""
     names, values = item_names(frame), frame.to_numpy()
     if names is None:
         return values
@@ -107,13 +105,13 @@ def _with_names(frame: Any) -> Any:
 
 
 class Unpack:
-    """The way back."""
+    """Converts JSON and arrays back to values."""
 
     def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         self.arrays = arrays
 
     def get(self, value: Any) -> Any:
-        """Value of a piece of JSON."""
+        """Return the value of a piece of JSON."""
         if not isinstance(value, dict):
             return value
         if "array" in value:

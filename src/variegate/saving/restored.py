@@ -1,4 +1,4 @@
-"""A model from what its file holds."""
+"""Rebuild a model from the contents of its file."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +19,7 @@ KINDS: dict[str, type[DiverseSelector]] = {kind.__name__: kind for kind in ESTIM
 
 
 def restored(kind: str, params: Mapping[str, Any], values: Mapping[str, Any]) -> DiverseSelector:
-    """The model of a kind, with its parameters and all that it has fitted."""
+    """Return the model of a kind, with its parameters and fitted values."""
     f = _of_this_format(values)
     check_consistent(f)
     model = KINDS[kind](**params)
@@ -41,7 +41,7 @@ def restored(kind: str, params: Mapping[str, Any], values: Mapping[str, Any]) ->
 
 
 def _of_this_format(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values with those that older formats lack."""
+    """Add defaults for values that older formats lack."""
     return {
         "nuisance": np.nan,  # formats 1 and 2
         "nuisances": np.full(len(values["set_sizes"]), np.nan),
