@@ -64,7 +64,7 @@ def test_nothing_better_than_guessing_is_not_recommended():
     X, y = rng.normal(size=(40, 6)), rng.normal(size=40)
     found = vg.frontier(X, y, diversities=[1], sizes=[3], methods=[], cv=3, progress=False)
     assert found.points["accuracy"].max() < 0
-    assert found.sentence().startswith("No set predicts better than none: the best has R2 -")
+    assert found.sentence().startswith("No set predicts better than guessing: the best has R2 -")
 
 
 @pytest.mark.parametrize("positions", ["-5; 1", "99", "x"])

@@ -128,7 +128,7 @@ def test_dask_cluster_without_workers_is_not_waited_for_for_ever(monkeypatch):
         distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as local,
         distributed.Client(local),
         joblib.parallel_config(backend="dask"),
-        pytest.raises(TimeoutError, match=r"no worker for 0\.5 seconds\. Start some; what is done is in the store"),
+        pytest.raises(TimeoutError, match=r"no worker for 0\.5 seconds; start some\. With a store"),
     ):
         small_comparison(repeats=1)
 
@@ -136,7 +136,7 @@ def test_dask_cluster_without_workers_is_not_waited_for_for_ever(monkeypatch):
 def assert_only_deadly_failed(found):
     failed = found.failures
     assert failed["method"].tolist() == ["deadly"] * 2
-    assert failed["error"].str.endswith("It killed its worker, also when it ran alone.").all()
+    assert failed["error"].str.endswith("It killed its worker even when it ran alone.").all()
     others = found.selections.query("method != 'deadly'")["positions"].tolist()
     assert others == small_comparison(repeats=2).selections["positions"].tolist()
 
@@ -241,7 +241,7 @@ def test_reference_that_raises():
     with pytest.warns(UserWarning, match="failed in 6 of 6"):
         found = small_comparison({**METHODS, "variegate": Never()})
     assert len(found.failures) == 18
-    assert found.failures.query("method == 'any'")["error"].str.contains("'variegate', whose size").all()
+    assert found.failures.query("method == 'any'")["error"].str.contains("'variegate', which sets the size").all()
 
 
 def test_preparation_that_raises():
@@ -251,7 +251,7 @@ def test_preparation_that_raises():
     with pytest.warns(UserWarning, match="no similarity"):
         found = small_comparison(similarity=similarity)
     assert len(found.failures) == 18
-    with pytest.raises(ValueError, match=r"Every method failed.*See \.failures"):
+    with pytest.raises(ValueError, match=r"Every method failed.*; see \.failures"):
         found.summary()
 
 
@@ -308,9 +308,9 @@ def test_somebody_elses_database_is_refused(tmp_path):
     with sqlite3.connect(path) as db:
         db.execute("CREATE TABLE accounts (name TEXT)")
     db.close()
-    with pytest.raises(StoreError, match="something else"):
+    with pytest.raises(StoreError, match="another database"):
         small_comparison(store=path)
-    with pytest.raises(StoreError, match="folder that exists"):
+    with pytest.raises(StoreError, match="existing folder"):
         small_comparison(store=tmp_path / "nowhere" / "run.db")
 
 

@@ -110,13 +110,13 @@ def test_other_outcomes(task):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"diversities": []}, "diversities must be numbers, zero or above, at least one"),
-        ({"diversities": [-1]}, "diversities must be numbers"),
+        ({"diversities": []}, "diversities must be non-negative numbers, at least one"),
+        ({"diversities": [-1]}, "diversities must be non-negative numbers"),
         ({"sizes": [0]}, "sizes must be whole numbers from 1 to"),
         ({"sizes": [99]}, "sizes must be whole numbers from 1 to"),
         ({"cv": 1}, "cv, or repeats, must be a whole number from 2 to"),
         ({"methods": ["best"]}, "There is no method 'best'"),
-        ({"random_state": -1}, "random_state must be a whole number"),
+        ({"random_state": -1}, "random_state must be a non-negative whole number"),
     ],
 )
 def test_bad_arguments(options, message):

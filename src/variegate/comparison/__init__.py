@@ -1,4 +1,4 @@
-"""Methods compared on the same splits, and selections on the same bootstraps, on one machine or on a cluster."""
+"""Compare methods on the same splits, and selections on bootstraps, on one machine or on a cluster."""
 
 from .compare import compare
 from .frontier import OURS as OURS

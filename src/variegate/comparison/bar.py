@@ -1,4 +1,4 @@
-"""How far a long run is, and how long it will take."""
+"""A progress bar for long runs, with the time left."""
 
 from types import TracebackType
 from typing import Self, TextIO
@@ -9,14 +9,14 @@ WIDTH = 24
 
 
 class ProgressBar:
-    """Counts jobs on stderr: a bar on a terminal, a line now and then elsewhere; silent where there are none."""
+    """Counts jobs on stderr: a bar on a terminal, a line now and then elsewhere; silent without jobs."""
 
     def __init__(self, total: int, shown: bool = True, stream: TextIO | None = None) -> None:
         self.total, self.done = total, 0
         self.line = ProgressLine(stream) if shown and total else None
 
     def advance(self) -> None:
-        """One more is done."""
+        """Count one more job as done."""
         self.done += 1
         if self.line is not None:
             left = self.line.elapsed / self.done * (self.total - self.done)

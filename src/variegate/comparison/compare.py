@@ -1,4 +1,4 @@
-"""Methods side by side on the same splits."""
+"""Compare methods on the same splits."""
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -42,11 +42,11 @@ def compare(
     store: str | Path | None = None,
     progress: bool = True,
 ) -> Comparison:
-    """Compare ways of selecting features, over repeated splits into a training and a test part.
+    """Compare feature selection methods over repeated splits into a training and a test part.
 
-    In each repeat every method chooses the same number of columns from the training part; a linear or logistic model
-    is fitted there on the chosen columns and scored on the test part; the diversity of the set is measured. Screening
-    and similarity see the training part only.
+    In each repeat every method selects the same number of columns on the training part; a linear or logistic model
+    is fitted there to the selected columns and scored on the test part; the diversity of the set is measured.
+    Screening and similarity use the training part only.
 
     Parameters
     ----------
@@ -54,25 +54,25 @@ def compare(
         A method is such a name, a function of (problem, size, rng), or a scikit-learn selector or model.
     X : (N, M) array or data frame; y : (N,) numbers or labels of any type
     similarity : "columns", array (M, d), callable or None
-        As in the estimators: what the methods are told, and how diversity is judged unless `kernel` is given.
-    task : "regression", "classification", "survival" or "counts"; None: by the type of y, counts excepted
-    repeats, test_size : how many splits (stratified by class), and the share of the test part, or its rows
-    size : how many features each method chooses
-        None: as many as `reference` likes, in each repeat; one, where it likes none (a warning counts these).
+        As in the estimators: given to the methods, and used to measure diversity unless `kernel` is given.
+    task : "regression", "classification", "survival" or "counts"; None: from the type of y (never counts)
+    repeats, test_size : number of splits (stratified by class), and the share of test rows, or their number
+    size : number of features that each method selects
+        None: as many as `reference` selects in that repeat, or one if it selects none (with a warning).
     screen : number of columns to keep first, by a univariate test on the training part
         Or a function of the training part (X, y) that returns the positions to keep.
-    kernel : the full similarity, to judge by where `similarity` is a low-rank factor of it
+    kernel : the full similarity, to measure diversity with if `similarity` is a low-rank factor of it
         (M, d) features, or a kernel of the M columns with blocks (`similarity.network_kernel`).
     points : (M, p) places of the columns, for their mean pairwise distance
     communities : (M,) labels or {column: label}, to count how many are hit
-    reference : the method against which the others are tested; without "variegate" name one, or nothing is tested
-    random_state : every repeat and method has a seed of its own, drawn from it beforehand
+    reference : the method that the others are tested against; if "variegate" is not among them, name one to get tests
+    random_state : seed from which every repeat and method derives its own
     n_jobs : processes; results do not depend on it
-        None: 1, or what `joblib.parallel_config` says. With its backend "dask" the call runs on that cluster.
+        None: 1, or the setting of `joblib.parallel_config`. With its backend "dask" the call runs on that cluster.
     store : file to which each repeat is written when it is done
-        The same call continues there, tries failed methods again, and may ask for more repeats or more methods. A file
-        of any other call is refused; functions are told apart by their names.
-    progress : False says nothing on stderr
+        The same call continues there, retries failed methods, and may add repeats or methods. A file of any other call
+        is refused; functions are identified by name.
+    progress : False writes nothing to stderr
 
     Returns
     -------
@@ -108,18 +108,18 @@ def compare(
 def _named(methods: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(methods, str) or not isinstance(methods, Iterable) or not methods:
         raise ValueError(
-            f'methods must be a list of names such as ["variegate", "lasso"], or a dict; got {methods!r}.'
+            f'methods must be a list of names such as ["variegate", "lasso"], or a dict, got {methods!r}.'
         )
     named = dict(methods) if isinstance(methods, Mapping) else {name: name for name in methods}
     for name, method in named.items():
         if not isinstance(name, str):
-            raise ValueError(f"methods without a name need a dict {{name: method}}, got {name!r} in a list.")
+            raise ValueError(f"methods must be names or a dict {{name: method}}, got {name!r} in a list.")
         as_method(method)
     return named
 
 
 def _plain(given: Any) -> Any:
-    """A number of numpy's as one of Python's, which a store can hold."""
+    """Convert a numpy number to a Python number, which a store can hold."""
     return given.item() if isinstance(given, np.generic) else given
 
 
@@ -129,7 +129,7 @@ def _places(points: Any, n_columns: int) -> Any:
     found = np.asarray(points)
     if found.dtype.kind not in "fiu" or found.ndim != 2 or len(found) != n_columns or not np.isfinite(found).all():
         raise ValueError(
-            f"points must be finite numbers of shape ({n_columns}, p), a row for each column of X, "
+            f"points must be finite numbers of shape ({n_columns}, p), one row per column of X, "
             f"got {found.dtype} of shape {found.shape}."
         )
     return found.astype(np.float64)
@@ -140,14 +140,14 @@ def _seed(random_state: Any, store: Any) -> int:
         return int(np.random.SeedSequence().generate_state(1)[0])
     if not is_whole(random_state) or random_state < 0:
         raise ValueError(
-            "random_state must be a whole number, not below zero, or None (not with a store: a run could not be taken "
-            f"up again); got {random_state!r}."
+            "random_state must be a non-negative whole number, or None without a store (such a run could not be "
+            f"continued), got {random_state!r}."
         )
     return int(random_state)
 
 
 def _check(study: Study, repeats: int) -> None:
-    """Refuse what would fail in every repeat."""
+    """Reject what would fail in every repeat."""
     M = study.data.X.shape[1]
     if not is_whole(repeats) or repeats < 1:
         raise ValueError(f"repeats must be a whole number above zero, got {repeats!r}.")
@@ -158,41 +158,41 @@ def _check(study: Study, repeats: int) -> None:
                 Argument("screen"),
                 " must be a number of columns to keep",
                 Words(", or a function"),
-                f"; got {study.screen!r}.",
+                f", got {study.screen!r}.",
             )
         )
     most = min(M, study.screen) if counted else M
     if study.size is not None and not (is_whole(study.size) and 1 <= study.size <= most):
         raise ValueError(
             Message(
-                Argument("size"), f" must be a whole number from 1 to {most}, the columns left; got {study.size!r}."
+                Argument("size"), f" must be a whole number from 1 to {most}, the columns left, got {study.size!r}."
             )
         )
     known = study.reference in study.methods and chooses_size(study.methods[study.reference])
     if study.size is None and not known:
         raise ValueError(
-            f"size=None takes the size of the reference, but {study.reference!r} is not among the methods, or cannot "
-            "choose a size by itself: give a size, or name another reference."
+            f"size=None uses the size of the reference, but {study.reference!r} is not among the methods, or cannot "
+            "choose a size; give a size, or name another reference."
         )
     if study.reference != "variegate" and study.reference not in study.methods:
         raise ValueError(f"reference must be one of {', '.join(study.methods)}, got {study.reference!r}.")
     _check_similarity(study)
     if hasattr(study.kernel, "block") and len(study.kernel.diagonal()) != M:
-        raise ValueError(f"kernel must be of the {M} columns of X, got one of {len(study.kernel.diagonal())} items.")
+        raise ValueError(f"kernel must be of the {M} columns of X, got {len(study.kernel.diagonal())}.")
     N = len(study.data.y)
     share = study.test_size / N if is_whole(study.test_size) else study.test_size
     if not is_number(share) or not 0 < share < 1:
         raise ValueError(
             Message(
                 Argument("test_size"),
-                f" must be a share between 0 and 1, or a number of rows below {N}; got {study.test_size!r}.",
+                f" must be a share between 0 and 1, or a number of rows below {N}, got {study.test_size!r}.",
             )
         )
     _check_split(study.data, min(share, 1 - share), study.test_size)
 
 
 def _check_similarity(study: Study) -> None:
-    """What is given for all columns must fit them; with screening only those left must be known."""
+    """Check similarity and kernel against the columns; with screening, only those kept matter, so skip the check."""
     columns = np.arange(study.data.X.shape[1])
     for name in ("similarity", "kernel"):
         given = getattr(study, name)
@@ -206,15 +206,15 @@ def _check_similarity(study: Study) -> None:
 
 
 def _check_split(data: Data, smaller: float, test_size: Any) -> None:
-    """Each stratum, or else two rows, must be in both parts; `smaller` is the share of the smaller one."""
+    """Require each stratum, or else two rows, in both parts; `smaller` is the share of the smaller part."""
     strata = task_named(data.task).strata(data.y)
     if strata is None:
         if len(data.y) * smaller < 2:
             raise ValueError(
                 Message(
-                    "Both parts need two rows or more: ",
+                    "Both parts must have at least two rows, got ",
                     Argument("test_size", test_size),
-                    f" of {len(data.y)} rows does not do.",
+                    f" of {len(data.y)} rows.",
                 )
             )
         return
@@ -225,7 +225,7 @@ def _check_split(data: Data, smaller: float, test_size: Any) -> None:
         raise ValueError(
             Message(
                 f"{counted(int(counts.min()), 'row')} {what}: too few, since both parts need some. ",
-                "Leave that class out",
+                "Remove that class",
                 *(() if test_size is None else (", or change ", Argument("test_size", test_size))),
                 ".",
             )
@@ -233,7 +233,7 @@ def _check_split(data: Data, smaller: float, test_size: Any) -> None:
 
 
 def _jobs_left(study: Study, repeats: int, results: Mapping[str, Any]) -> list[Job]:
-    """For each repeat what is not done yet, the reference first, and the size if it is known."""
+    """Return for each repeat the methods not done yet, the reference first, and the size if it is known."""
     names = sorted(study.methods, key=lambda name: name != study.reference)
     jobs: list[Job] = []
     for repeat in range(repeats):
@@ -248,7 +248,7 @@ def _jobs_left(study: Study, repeats: int, results: Mapping[str, Any]) -> list[J
 
 
 def _by_method(study: Study, kept: Store, job: Job) -> Iterator[Job]:
-    """A repeat method by method; the others wait for the size of the reference."""
+    """Split a repeat into methods; the others wait for the size of the reference."""
     repeat, names, size = job
     for name in names:
         if size is None and name != study.reference:

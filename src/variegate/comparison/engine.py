@@ -1,4 +1,4 @@
-"""Tasks to workers, results to the store as they come; what dies is tried alone."""
+"""Hand jobs to workers and store their results; jobs of dead workers are retried alone."""
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,11 +14,11 @@ def _itself(job: Job) -> Iterable[Job]:
 
 
 class Work(NamedTuple):
-    """What is done with each job; none of the three raises.
+    """What to do with each job; none of the three raises.
 
-    run : run(shared, *job), its results by key
-    died : results that say of a job that its worker died, also when it ran alone
-    pieces : the smaller jobs that a job consists of, drawn one by one as each is done
+    run : run(shared, *job) returns the results by key
+    died : results for a job whose worker died even when it ran alone
+    pieces : the smaller jobs of a job, generated one by one as each is done
     """
 
     run: Run
@@ -27,17 +27,17 @@ class Work(NamedTuple):
 
 
 class Running(NamedTuple):
-    """How jobs are run; none of it changes a result."""
+    """How to run jobs; does not affect results."""
 
     n_jobs: int | None
     progress: bool
 
 
 def collect(work: Work, shared: Any, jobs: Sequence[Job], store: Store, options: Running) -> dict[str, Any]:
-    """Run jobs, keep each one's results as it is done, and return all results in the store, older ones too.
+    """Run jobs, store the results of each when it is done, and return all results in the store, including older ones.
 
-    Tasks whose worker died come again at the end, piece by piece and one at a time: so it is known which of them kills
-    its worker, and one that ran out of memory in company has it all.
+    Jobs whose worker died are retried at the end, one piece at a time: this shows which of them kills its worker, and
+    one that ran out of memory has all of it.
     """
     if not jobs:
         return store.results()
@@ -67,4 +67,4 @@ def _alone(work: Work, job: Job, workers: Workers) -> Mapping[str, Any]:
     ((_, found),) = workers.results(work.run, [job])
     if not isinstance(found, Died):
         return found  # type: ignore[no-any-return]
-    return work.died(job, f"{found.error}\nIt killed its worker, also when it ran alone.")
+    return work.died(job, f"{found.error}\nIt killed its worker even when it ran alone.")

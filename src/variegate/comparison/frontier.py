@@ -1,4 +1,4 @@
-"""What diversity costs: the accuracy of the best sets of several sizes and diversities."""
+"""What diversity costs: accuracy of the best sets of several sizes and diversities."""
 
 import traceback
 import warnings
@@ -30,8 +30,8 @@ DIVERSITIES = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 SIZES = (2, 4, 6, 8, 10)
 OTHERS = ("omp", "lasso", "univariate")
 OURS = "variegate"
-CHANCE = {"R2": 0.0, "AUC": 0.5, "concordance": 0.5, "D2": 0.0}  # of guessing
-WHOLE = -1  # the job of all rows, which finds the sets
+CHANCE = {"R2": 0.0, "AUC": 0.5, "concordance": 0.5, "D2": 0.0}  # accuracy of guessing
+WHOLE = -1  # the job on all rows, which finds the sets
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,17 +65,17 @@ class Frontier:
     task: str
 
     def recommended(self, size: int | None = None) -> pd.Series:
-        """The most diverse of our sets whose accuracy is within one standard error of the best one's.
+        """Return the most diverse of our sets with an accuracy within one standard error of the best.
 
-        `size` considers sets of that size only. The standard error is the average over the sets considered: that of
-        the best one alone tends to be too small, as luck is part of being the best.
+        With `size`, only sets of that size are considered. The standard error is averaged over the sets considered:
+        that of the best alone tends to be too small, since the best is partly lucky.
         """
         best, error, ours = self._best(size)
         enough = ours[ours["accuracy"] >= best["accuracy"] - error]
         return enough.loc[enough["log det"].idxmax()]
 
     def _best(self, size: int | None) -> tuple[pd.Series, float, pd.DataFrame]:
-        """The most accurate of our points, the average standard error, and all of them, of that size if given."""
+        """Return the most accurate of our points, the average standard error, and all of our points (of that size)."""
         ours = self.points[self.points["method"] == OURS]
         if size is not None:
             ours = ours[ours["size"] == size]
@@ -86,11 +86,11 @@ class Frontier:
         return ours.loc[ours["accuracy"].idxmax()], error, ours
 
     def sentence(self, size: int | None = None) -> str:
-        """The recommendation in words."""
+        """Return the recommendation in words."""
         chosen, (best, error, _) = self.recommended(size), self._best(size)
         if not best["accuracy"] > CHANCE[self.metric]:
             return (
-                f"No set predicts better than none: the best has {self.metric} {best['accuracy']:.3f}, and guessing "
+                f"No set predicts better than guessing: the best has {self.metric} {best['accuracy']:.3f}, guessing "
                 f"{CHANCE[self.metric]:g}."
             )
         reason = (
@@ -105,7 +105,7 @@ class Frontier:
         )
 
     def plot(self, size: int | None = None, ax: Any = None) -> Any:
-        """Accuracy against log det: a line for each size (or for one), other methods as points; returns the Axes."""
+        """Plot accuracy against log det: a line for each size, other methods as points; returns the Axes."""
         shown = self.points if size is None else self.points[self.points["size"] == size]
         return plots.frontier(shown, self.metric, self.recommended(size), ours=OURS, ax=ax)
 
@@ -132,17 +132,17 @@ def frontier(
 ) -> Frontier:
     """Find out what diversity costs: accuracy by cross-validation for a range of diversities and sizes.
 
-    In each fold one short fit finds how strongly coefficients are shrunk; then the best set of each size under each
-    diversity follows by exchanges, each search starting from its neighbours. Sets are judged as in `compare`.
+    In each fold one short fit finds how strongly coefficients are shrunk; then exchanges find the best set of each
+    size at each diversity, each search starting from its neighbours. Sets are scored as in `compare`.
 
     Parameters
     ----------
     X : (N, M) array or data frame; y : (N,) numbers or labels of any type
     diversities : exponents of the volume; see the estimators
-    sizes : numbers of features; those that no set can have are left out
-    methods : other methods to be shown beside ours, as in `compare`
+    sizes : numbers of features; impossible ones are left out
+    methods : other methods to show, as in `compare`
     cv : number of folds
-    repeats, test_size : so many random splits instead of folds, as in `compare`
+    repeats, test_size : random splits instead of folds, as in `compare`
     similarity, task, screen, kernel, communities, random_state, n_jobs, store, progress : as in `compare`
 
     Returns
@@ -187,17 +187,17 @@ def frontier(
 
 def _check(diversities: Any, sizes: Any, parts: Any, n_rows: int, n_columns: int, random_state: Any) -> None:
     if not (len(list(diversities)) and all(is_number(d) and d >= 0 for d in diversities)):
-        raise ValueError(f"diversities must be numbers, zero or above, at least one, got {diversities!r}.")
+        raise ValueError(f"diversities must be non-negative numbers, at least one, got {diversities!r}.")
     if not (len(list(sizes)) and all(is_whole(k) and 1 <= k <= n_columns for k in sizes)):
         raise ValueError(f"sizes must be whole numbers from 1 to {n_columns}, at least one, got {sizes!r}.")
     if not (is_whole(parts) and 2 <= parts <= n_rows):
         raise ValueError(f"cv, or repeats, must be a whole number from 2 to {n_rows}, got {parts!r}.")
     if not (is_whole(random_state) and random_state >= 0):
-        raise ValueError(f"random_state must be a whole number, not below zero, got {random_state!r}.")
+        raise ValueError(f"random_state must be a non-negative whole number, got {random_state!r}.")
 
 
 def run_fold(study: Study, fold: int, asked: tuple[list[float], list[int]]) -> dict[str, Result]:
-    """Sets of one fold, with their scores; of all rows, without. Nothing is raised."""
+    """Return the sets of one fold with their scores, or of all rows without scores. Never raises."""
     try:
         every = np.arange(len(study.data.y))
         part = study.prepared(every, every) if fold == WHOLE else study.part(fold)
@@ -249,7 +249,7 @@ def _frontier_of(study: Study, results: Mapping[str, Any]) -> Frontier:
         same = (table["method"] == row["method"]) & (table["size"] == row["size"])
         same &= table["diversity"].isna() if np.isnan(beta) else table["diversity"] == beta
         values = {m: rows["value"].to_numpy() for m, rows in table[same].groupby("metric")}
-        if metric not in values:  # a size that no fold could have
+        if metric not in values:  # a size that was impossible in every fold
             continue
         error = values[metric].std(ddof=1) / np.sqrt(len(values[metric])) if len(values[metric]) > 1 else np.nan
         judged = {m: values[m].mean() for m in ("log det", "largest |r|", "communities") if m in values}

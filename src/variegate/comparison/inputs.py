@@ -1,4 +1,4 @@
-"""What users hand in: a table and an outcome of any type, and what tells two calls apart."""
+"""Read a table and an outcome of any type, and describe arguments to identify a call."""
 
 import hashlib
 from pickle import PicklingError
@@ -33,7 +33,7 @@ class Data(NamedTuple):
 
 
 def read_data(X: Any, y: Any, task: str | None) -> Data:
-    """Check table and outcome, and say which task they make."""
+    """Check table and outcome, and find the task."""
     names = np.array([str(name) for name in X.columns], dtype=object) if hasattr(X, "columns") else None
     table = check_array(X, dtype=[np.float64, np.float32], order="C", input_name="X")
     if len(table) < 4:
@@ -64,14 +64,14 @@ def read_data(X: Any, y: Any, task: str | None) -> Data:
 
 
 def task_of(y: NDArray[Any]) -> str:
-    """Regression or classification, where the outcome leaves no doubt."""
+    """Return "regression" or "classification", if the outcome leaves no doubt."""
     if y.dtype.kind not in "fiu":
         return "classification"
     kind = type_of_target(y)
     if kind == "multiclass":
         raise ValueError(
             Message(
-                f"y holds {len(np.unique(y))} different whole numbers, which may be classes or counts: say which ",
+                f"y holds {len(np.unique(y))} different whole numbers, which may be classes or counts; say which ",
                 "with ",
                 Argument("task", "classification"),
                 " or ",
@@ -83,7 +83,7 @@ def task_of(y: NDArray[Any]) -> str:
 
 
 def described(given: Any) -> str:
-    """What tells this argument from another one in a later process: arrays by content, functions by name."""
+    """Describe an argument so that a later process can compare it: arrays by content, functions by name."""
     if given is None or isinstance(given, str | int | float):
         return str(given)
     if callable(given) and hasattr(given, "__qualname__"):
@@ -97,5 +97,5 @@ def described(given: Any) -> str:
     kind = f"{type(given).__module__}.{type(given).__qualname__}"
     try:
         return f"{kind} {joblib.hash(given)}"
-    except PicklingError:  # of a class inside a function: known by its name, like the function
+    except PicklingError:  # a class inside a function is identified by name, like a function
         return kind

@@ -1,4 +1,4 @@
-"""What a comparison found: tables, a summary, pictures."""
+"""Results of a comparison: tables, a summary, plots."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -68,7 +68,7 @@ class Comparison:
 
     @property
     def methods(self) -> list[str]:
-        """Names, in the order in which they were given."""
+        """Names, in the order given."""
         return list(self.selections["method"].unique())
 
     @property
@@ -77,32 +77,32 @@ class Comparison:
         return self.selections[self.selections["error"].notna()]
 
     def values(self, metric: str) -> pd.DataFrame:
-        """One metric: a row for each repeat, a column for each method."""
+        """Return one metric: a row for each repeat, a column for each method."""
         rows = self.table[self.table["metric"] == metric]
         if rows.empty:
             known = ", ".join(self.table["metric"].unique())
-            raise ValueError(f"There is no metric {metric!r} in this comparison; there are {known}.")
+            raise ValueError(f"metric must be one of {known}, got {metric!r}.")
         wide = rows.pivot(index="repeat", columns="method", values="value")
         return wide.reindex(columns=self.methods).rename_axis(columns=None)
 
     def statistics(self, test: str = "signed_rank") -> pd.DataFrame:
-        """For each metric and method: n, mean, sd, and the p-value of a difference from the reference.
+        """Return n, mean, sd, and the p-value of a difference from the reference, for each metric and method.
 
         Wilcoxon's signed-rank test on the repeats that both have, or his rank-sum test as in the paper; corrected
-        by Holm's method for the number of methods, each metric by itself. Splits of one data set overlap, so
-        p-values are too small as statements about new data: they say whether the difference is more than luck of
-        the split.
+        by Holm's method for the number of methods, separately for each metric. Splits of one data set overlap, so
+        p-values are too small as statements about new data: they only say whether the difference is more than the luck
+        of the split.
         """
         if test not in TESTS:
             raise ValueError(f"test must be one of {', '.join(TESTS)}, got {test!r}.")
         if self.table.empty:
-            raise ValueError("Every method failed in every repeat: there is nothing to summarise. See .failures.")
+            raise ValueError("Every method failed in every repeat; see .failures.")
         found = [self._statistics(metric, test) for metric in self.table["metric"].unique()]
         return pd.concat(found, ignore_index=True)
 
     def _statistics(self, metric: str, test: str) -> pd.DataFrame:
         wide = self.values(metric)
-        with np.errstate(invalid="ignore"):  # the log det of copies is −inf, and then there is no deviation
+        with np.errstate(invalid="ignore"):  # the log det of copies is −inf, and the standard deviation NaN
             mean, sd = wide.mean(), wide.apply(lambda v: np.std(v.dropna(), ddof=1) if v.count() > 1 else np.nan)
         rows = pd.DataFrame({"metric": metric, "method": wide.columns, "n": wide.count().to_numpy()})
         rows = rows.assign(mean=mean.to_numpy(), sd=sd.to_numpy(), p=np.nan)
@@ -115,9 +115,9 @@ class Comparison:
         return rows
 
     def summary(self, test: str = "signed_rank") -> pd.DataFrame:
-        """Mean ± sd for each method (rows) and metric (columns), and the stability of the sets over the repeats.
+        """Return mean ± sd for each method (rows) and metric (columns), and the stability of the sets over repeats.
 
-        ↑ and ↓ say that a method is above or below the reference; `*`, `**`, `***` that p is below 0.05, 0.01, 0.001
+        ↑ and ↓ mean that a method is above or below the reference; `*`, `**`, `***` that p is below 0.05, 0.01, 0.001
         (see `statistics`).
         """
         found = self.statistics(test)
@@ -131,7 +131,7 @@ class Comparison:
         return out
 
     def wide(self) -> pd.DataFrame:
-        """One row for each method: means and standard deviations over the repeats, in columns that say what they are.
+        """Return one row for each method: means and standard deviations over the repeats, in self-explanatory columns.
 
         >>> from variegate.comparison import compare
         >>> X = np.random.default_rng(0).normal(size=(50, 4))
@@ -154,7 +154,7 @@ class Comparison:
         return metrics.stability(list(rows["positions"]), self.n_features) if len(rows) > 1 else np.nan
 
     def messages(self) -> list[str]:
-        """What a reader of the tables should know."""
+        """Return what a reader of the tables should know."""
         said: list[str] = []
         failed = self.failures
         for name, rows in failed.groupby("method", sort=False):
@@ -186,14 +186,14 @@ class Comparison:
         return said
 
     def plot_boxes(self, metric: str | None = None, ax: Any = None) -> Any:
-        """Box plots of a metric, one box for each method (the paper's figures 2 and 3); returns the Axes."""
+        """Plot a metric, one box for each method (the paper's figures 2 and 3); returns the Axes."""
         metric = task_named(self.task).accuracy if metric is None else metric
         wide = self.values(metric)
         samples = {name: wide[name].dropna().to_numpy() for name in self.methods}
         return plots.boxes(samples, metric, highlighted=self.reference, ax=ax)
 
     def plot_tradeoff(self, accuracy: str | None = None, diversity: str = "log det", ax: Any = None) -> Any:
-        """Accuracy against diversity: means of the methods with their standard errors; returns the Axes."""
+        """Plot accuracy against diversity, means of the methods with their standard errors; returns the Axes."""
         accuracy = task_named(self.task).accuracy if accuracy is None else accuracy
         x, y = self.values(diversity), self.values(accuracy)
         pairs = {name: np.column_stack([x[name], y[name]]) for name in self.methods}
@@ -212,12 +212,12 @@ def _cell(row: Any, ours: float) -> str:
     arrow = ("↑" if row.mean > ours else "↓") if mark else ""
     if np.isnan(row.mean):
         return "–"
-    spread = "" if np.isnan(row.sd) else f" ± {row.sd:.2g}"  # of a single split there is none
+    spread = "" if np.isnan(row.sd) else f" ± {row.sd:.2g}"  # undefined for a single split
     return f"{row.mean:.3g}{spread}{' ' if mark else ''}{arrow}{mark}"
 
 
 def comparison_of(study: Study, repeats: int, results: Mapping[str, Any]) -> Comparison:
-    """Put the results of jobs in order: by repeat, then by method as given."""
+    """Arrange the results of jobs by repeat, then by method as given."""
     labels = study.data.labels
     table, selections = [], []
     for repeat in range(repeats):

@@ -1,4 +1,4 @@
-"""Stability selection: what is chosen again when the samples change."""
+"""Stability selection: what is selected again when the samples change."""
 
 import traceback
 import warnings
@@ -32,7 +32,7 @@ class StabilitySelection:
         One row for each column of X: position, name, frequency (share of the bootstraps that selected it),
         inclusion_probability (mean over the bootstraps; NaN if the estimator has none).
     sets : the selected positions of each bootstrap
-    errors : of the bootstraps that failed, which count for nothing above
+    errors : of the bootstraps that failed, which are not counted above
 
     Examples
     --------
@@ -57,12 +57,12 @@ class StabilitySelection:
         return metrics.mean_jaccard(self.sets)
 
     def selected(self, threshold: float = 0.6) -> pd.DataFrame:
-        """Columns selected in at least that share of the bootstraps, most frequent first."""
+        """Return the columns selected in at least that share of the bootstraps, most frequent first."""
         rows = self.table[self.table["frequency"] >= threshold]
         return rows.sort_values(["frequency", "position"], ascending=[False, True], ignore_index=True)
 
     def plot(self, n: int = 20, threshold: float | None = 0.6, ax: Any = None) -> Any:
-        """The n columns selected most often; returns the Axes."""
+        """Plot the n columns selected most often; returns the Axes."""
         rows = self.table.sort_values(["frequency", "position"], ascending=[False, True]).head(n)
         columns = (rows[c].to_numpy() for c in ("frequency", "inclusion_probability", "name"))
         return plots.frequencies(*columns, threshold=threshold, ax=ax)
@@ -91,15 +91,15 @@ def stability_selection(
 ) -> StabilitySelection:
     """Fit an estimator to bootstrap samples, and count how often each column is selected.
 
-    Rows are drawn with replacement, within each class for a classifier. The same columns again and again: the
-    selection can be trusted; others each time: they stand in for one another, or it is noise.
+    Rows are drawn with replacement, within each class for a classifier. If the same columns are selected every time,
+    the selection can be trusted; if they differ, they can replace each other, or are noise.
 
     Parameters
     ----------
     estimator : DiverseRegressor, DiverseClassifier, or any scikit-learn estimator with `get_support()`
     X : (N, M) array or data frame; y : (N,)
-    n_bootstraps : how many samples
-    random_state, n_jobs, store, progress : as in `compare`; also here `n_bootstraps` may grow in a store
+    n_bootstraps : number of bootstrap samples
+    random_state, n_jobs, store, progress : as in `compare`; with a store, `n_bootstraps` may grow
 
     Reference: Meinshausen & Bühlmann (2010), "Stability selection".
 
@@ -115,7 +115,7 @@ def stability_selection(
     if not is_whole(n_bootstraps) or n_bootstraps < 2:
         raise ValueError(f"n_bootstraps must be a whole number above one, got {n_bootstraps!r}.")
     if not is_whole(random_state) or random_state < 0:
-        raise ValueError(f"random_state must be a whole number, not below zero, got {random_state!r}.")
+        raise ValueError(f"random_state must be a non-negative whole number, got {random_state!r}.")
     data = read_data(X, y, "classification" if is_classifier(estimator) else "regression")
     shared = Bootstraps(data, np.asarray(y), estimator, int(random_state))
     call = {
@@ -130,11 +130,11 @@ def stability_selection(
 
 
 def run_bootstrap(shared: Bootstraps, number: int) -> dict[str, Result]:
-    """The selected positions and the inclusion probabilities of one bootstrap."""
+    """Return the selected positions and the inclusion probabilities of one bootstrap."""
     rows_seed, fit_seed = np.random.SeedSequence(shared.seed, spawn_key=(number,)).generate_state(2).tolist()
     classes = task_named(shared.data.task).strata(shared.data.y)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # an empty set, or one that is still moving, is what is being counted
+        warnings.simplefilter("ignore")  # empty sets and unconverged fits are part of what is counted
         try:
             rows = resample(np.arange(len(shared.y)), stratify=classes, random_state=rows_seed)
             model = clone(shared.estimator)

@@ -1,4 +1,4 @@
-"""Results on disk, one row for each job, so that a killed run continues where it stopped."""
+"""Results on disk, one row per job, so that a killed run continues where it stopped."""
 
 import json
 import sqlite3
@@ -21,8 +21,8 @@ class StoreError(ValueError):
 class Store:
     """A table of results by key in an SQLite file; without a path, in memory.
 
-    Each result is written in a transaction of its own: after a crash it is there or it is not. `call` says what the
-    results are results of; a file that holds those of another call is refused.
+    The results of a job are one transaction: after a crash they are all there, or none. `call` identifies the call
+    that the results belong to; a file with those of another call is refused.
     """
 
     def __init__(self, path: str | Path | None, call: Mapping[str, Any]) -> None:
@@ -33,15 +33,15 @@ class Store:
                 self._open({"format": FORMAT, **call})
         except sqlite3.Error as error:
             raise StoreError(
-                f"store {self.name} cannot be used ({error}): expected a file written by an earlier run of this call, "
-                "or a new one in a folder that exists. Nothing in it was changed; move it away or give another path."
+                f"store {self.name} cannot be used ({error}); give a file written by an earlier run of this call, "
+                "or a new one in an existing folder. Nothing in it was changed."
             ) from error
 
     def _open(self, call: Mapping[str, Any]) -> None:
         tables = {row[0] for row in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if tables and "variegate_call" not in tables:
             raise StoreError(
-                f"store {self.name} is a database of something else (tables {', '.join(sorted(tables))})."
+                f"store {self.name} is another database (tables {', '.join(sorted(tables))}); give another path."
             )
         damage = self._db.execute("PRAGMA quick_check").fetchone()[0]
         if damage != "ok":
@@ -51,35 +51,34 @@ class Store:
         mine = {name: json.dumps(value, sort_keys=True) for name, value in call.items()}
         theirs = dict(self._db.execute("SELECT name, value FROM variegate_call"))
         if not theirs:
-            self._db.execute("BEGIN IMMEDIATE")  # another process may be about to do the same
+            self._db.execute("BEGIN IMMEDIATE")  # another process may be doing the same
             theirs = dict(self._db.execute("SELECT name, value FROM variegate_call"))
         if not theirs:
             self._db.executemany("INSERT INTO variegate_call VALUES (?, ?)", list(mine.items()))
         elif differ := sorted(name for name in mine.keys() | theirs if mine.get(name) != theirs.get(name)):
             what = "; ".join(f"{name}: {theirs.get(name)} there, {mine.get(name)} here" for name in differ)
             raise StoreError(
-                f"store {self.name} holds another call, and the two must not be mixed ({what}). "
-                "Give another path, or repeat that call exactly."
+                f"store {self.name} belongs to another call ({what}). Give another path, or repeat that call exactly."
             )
 
     def results(self) -> dict[str, Any]:
-        """All results by job."""
+        """Return all results by job."""
         rows = self._db.execute("SELECT task, result FROM results")
         try:
             return {job: json.loads(result) for job, result in rows}
         except (ValueError, TypeError, sqlite3.Error) as error:
-            raise StoreError(f"store {self.name} is damaged ({error}); move it away and start again.") from error
+            raise StoreError(f"store {self.name} is damaged ({error}); move it and start again.") from error
 
     def add(self, results: Mapping[str, Any]) -> None:
-        """Write results, all or none of them; of a job that is there already the new one counts."""
+        """Write results, all or none; they replace earlier results of the same job."""
         rows = [(job, json.dumps(result)) for job, result in results.items()]
         try:
             with self._db:
                 self._db.executemany("INSERT OR REPLACE INTO results VALUES (?, ?)", rows)
         except sqlite3.Error as error:
             raise StoreError(
-                f"store {self.name} cannot be written ({error}). What it holds is safe: where the disk has room, and "
-                "the file may be written, the same call continues there."
+                f"store {self.name} cannot be written ({error}). Its results are safe: once the disk has room and "
+                "the file is writable, the same call continues there."
             ) from error
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""A comparison before it is run: data, methods, and how each repeat is split, prepared and judged."""
+"""The setup of a comparison: data, methods, and how each repeat is split, prepared and scored."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,12 +29,12 @@ class Part(NamedTuple):
     test: IntArray
     kept: IntArray
     problem: Problem
-    judged: NDArray[Any] | None  # similarity features (m, d) to judge by; None: a kernel, or the columns' correlations
+    judged: NDArray[Any] | None  # similarity features (m, d) for log det; None: a kernel, or the columns' correlations
 
 
 @dataclass(frozen=True)
 class Study:
-    """What all repeats share; sent to every worker once."""
+    """What all repeats share; sent once to every worker."""
 
     data: Data
     methods: Mapping[str, Any]
@@ -47,15 +47,15 @@ class Study:
     screen: Any
     test_size: float
     seed: int
-    folds: int | None = None  # the test parts are folds, not random rows; then there are so many repeats
+    folds: int | None = None  # number of folds, if the test parts are folds rather than random rows
 
     @property
     def task(self) -> Task:
-        """What the outcome decides."""
+        """The task of the outcome."""
         return task_named(self.data.task)
 
     def call(self) -> dict[str, Any]:
-        """What a store must have been written for; neither repeats nor other methods, so that both can be added."""
+        """Return what identifies a store; without repeats and other methods, so that both can be added."""
         about = {name: described(getattr(self, name)) for name in ("similarity", "kernel", "points", "communities")}
         options = {name: getattr(self, name) for name in ("size", "test_size", "seed")}
         options["screen"] = described(self.screen) if callable(self.screen) else self.screen
@@ -67,11 +67,11 @@ class Study:
         }  # fmt: skip
 
     def sequence(self, repeat: int, *key: int) -> np.random.SeedSequence:
-        """The seed of a repeat, or of something in it: what `spawn` would give, without drawing the others."""
+        """Return the seed of a repeat, or of something in it, as `spawn` would, without drawing the others."""
         return np.random.SeedSequence(self.seed, spawn_key=(repeat, *key))
 
     def split(self, repeat: int) -> tuple[IntArray, IntArray]:
-        """Rows of the training and of the test part; classes in the same shares in both."""
+        """Return the rows of the training and of the test part, with classes in the same shares in both."""
         strata = self.task.strata(self.data.y)
         if self.folds is not None:
             return self._fold(repeat, strata)
@@ -87,11 +87,11 @@ class Study:
         return next(islice(folds, number, None))  # type: ignore[no-any-return]
 
     def part(self, repeat: int) -> Part:
-        """Split, screen, and find the similarity: the last two see the training rows only."""
+        """Split, screen, and compute the similarity; the last two use the training rows only."""
         return self.prepared(*self.split(repeat))
 
     def prepared(self, train: IntArray, test: IntArray) -> Part:
-        """Screening and similarity of some training rows."""
+        """Screen and compute the similarity on some training rows."""
         X, y = self.data.X[train], self.data.y[train]
         kept = self._screened(X, y)
         chosen = X if len(kept) == X.shape[1] else np.ascontiguousarray(X[:, kept])
@@ -113,7 +113,7 @@ class Study:
         return strongest(self.task.strengths(X, y), self.screen)
 
     def features(self, given: Any, X: NDArray[Any], kept: IntArray) -> NDArray[Any] | None:
-        """Similarity features of the columns kept (m, d), from what was given; X (n, m) holds those columns."""
+        """Return similarity features of the columns kept (m, d); X (n, m) holds those columns."""
         if given is None:
             return None
         mask = np.zeros(self.data.X.shape[1], dtype=bool)
@@ -123,10 +123,10 @@ class Study:
         return similarity_features(given, Design.of(X, weights), weights, candidates, self.data.names)
 
     def scores(self, part: Part, S: IntArray) -> dict[str, float]:
-        """Judge a set of positions in the columns kept."""
+        """Score a set of positions among the columns kept."""
         problem, columns = part.problem, part.kept[S]
         X_test, y_test = self.data.X[np.ix_(part.test, columns)], self.data.y[part.test]
-        # in double precision probabilities add up to one
+        # in double precision, so that probabilities add up to one
         found = self.task.scores(problem.X[:, S].astype(np.float64), problem.y, X_test.astype(np.float64), y_test)
         if self._has_blocks:
             found["log det"] = metrics.log_det(self.kernel, columns)

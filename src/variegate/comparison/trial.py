@@ -19,14 +19,14 @@ Result = dict[str, Any]  # what a store can hold: numbers, text, lists
 
 
 def job_key(study: Study, repeat: int, name: str) -> str:
-    """What a result is stored under; another method of the same name is another job."""
+    """Return the key of a result; another method with the same name has another key."""
     return f"{repeat}/{name}/{described(study.methods[name])}"
 
 
 def run_repeat(study: Study, repeat: int, names: Sequence[str], size: int | None) -> dict[str, Result]:
-    """Results of some methods by job; the reference comes first where `size` is None, as it decides.
+    """Run some methods and return their results by job; if `size` is None the reference comes first and sets it.
 
-    Nothing is raised: a method that fails is recorded and leaves the others alone.
+    Never raises: a failure is recorded and does not affect the others.
     """
     results: dict[str, Result] = {}
     try:
@@ -35,7 +35,7 @@ def run_repeat(study: Study, repeat: int, names: Sequence[str], size: int | None
         return {job_key(study, repeat, name): failure(traceback.format_exc()) for name in names}
     for name in names:
         if size is None and name != study.reference:
-            error = f"{study.reference!r}, whose size the others take, failed in this repeat."
+            error = f"{study.reference!r}, which sets the size, failed in this repeat."
             results[job_key(study, repeat, name)] = failure(error)
             continue
         result = attempt(study, part, name, repeat, size)
@@ -46,9 +46,9 @@ def run_repeat(study: Study, repeat: int, names: Sequence[str], size: int | None
 
 
 def attempt(study: Study, part: Part, name: str, repeat: int, size: int | None) -> Result:
-    """Let one method choose, and judge what it chose."""
+    """Let one method select, and score its set."""
     rng = np.random.default_rng(study.sequence(repeat, zlib.crc32(name.encode())))
-    # warnings of a hundred repeats would drown the terminal: they become part of the result
+    # warnings of a hundred repeats would flood the terminal, so they become part of the result
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -66,9 +66,9 @@ def attempt(study: Study, part: Part, name: str, repeat: int, size: int | None) 
 
 
 def choose(method: Any, part: Part, size: int | None, rng: np.random.Generator) -> tuple[IntArray, int | None]:
-    """The set a method chooses, and the size that was its own choice; instead of no feature the best one is taken."""
+    """Return the set a method selects, and its own choice of size, if any; an empty set becomes the best feature."""
     problem = part.problem
-    if not isinstance(method, str):  # somebody else's: what it writes into the table must not reach the others
+    if not isinstance(method, str):  # it may write into the table, which must not affect the others
         problem = problem._replace(X=problem.X.copy(), y=problem.y.copy())
     S = select(method, problem, size, rng)
     if size is not None:
@@ -77,5 +77,5 @@ def choose(method: Any, part: Part, size: int | None, rng: np.random.Generator) 
 
 
 def failure(error: str) -> Result:
-    """Record what went wrong."""
+    """Return the result of a method that failed."""
     return {"positions": [], "own_size": None, "seconds": np.nan, "scores": {}, "warnings": [], "error": error.strip()}

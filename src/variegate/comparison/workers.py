@@ -1,4 +1,4 @@
-"""Tasks handed out to processes or to a Dask cluster, and what comes back: a result, or word that a worker died."""
+"""Run jobs in processes or on a Dask cluster; each returns a result, or a note that its worker died."""
 
 import multiprocessing
 import signal
@@ -13,24 +13,24 @@ from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 from threadpoolctl import threadpool_limits
 
-ENDING = 10  # seconds until a killed process is gone
-PATIENCE = 120  # seconds that a cluster may be without any worker
+ENDING = 10  # seconds to wait for a killed process
+PATIENCE = 120  # seconds that a cluster may have no worker
 
 Job = tuple[Any, ...]
 Run = Callable[..., Any]
 
 
 class Died(NamedTuple):
-    """In place of a result: a worker died that had this job, perhaps among others."""
+    """In place of a result: the worker with this job, and perhaps others, died."""
 
     error: str
 
 
 class Workers(Protocol):
-    """Whoever does the jobs; they were sent once what all jobs share."""
+    """Runs jobs; what all jobs share is sent once."""
 
     def results(self, run: Run, jobs: Sequence[Job]) -> Iterator[tuple[Job, Any]]:
-        """Yield each job with run(shared, *job), or with `Died`, in the order in which they are done.
+        """Yield each job with run(shared, *job), or with `Died`, in the order of completion.
 
         `run` must not raise: what goes wrong in a job is part of its result.
         """
@@ -38,14 +38,14 @@ class Workers(Protocol):
 
 
 def workers_with(shared: Any, n_jobs: int | None) -> Workers:
-    """The Dask cluster of `joblib.parallel_config`, or whatever else joblib runs on."""
+    """Return the Dask cluster of `joblib.parallel_config`, or processes run by joblib."""
     backend, _ = get_active_backend()
     client = getattr(backend, "client", None)
     return Processes(shared, n_jobs) if client is None else DaskCluster(client, shared)
 
 
 class Processes:
-    """By joblib, which cannot say whose worker died: so it is said of all jobs that were handed out."""
+    """Runs jobs with joblib, which cannot say whose worker died, so all jobs handed out count as dead."""
 
     def __init__(self, shared: Any, n_jobs: int | None) -> None:
         self.shared, self.n_jobs = shared, n_jobs
@@ -64,9 +64,9 @@ class Processes:
             except BrokenExecutor as error:
                 for i in sorted(handed_out & left.keys()):
                     yield left.pop(i), Died(_in_one_line(error))
-            except BaseException:  # Ctrl-C, or nobody wants more
+            except BaseException:  # Ctrl-C, or the generator was closed
                 with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # that tasks are cancelled is what is wanted
+                    warnings.simplefilter("ignore")  # tasks are cancelled on purpose
                     found.close()
                 end_processes()
                 raise
@@ -78,7 +78,7 @@ class Processes:
 
 
 class DaskCluster:
-    """By Dask itself: joblib 1.6 waits for ever for a job that Dask has given up, as it kills its workers."""
+    """Runs jobs with Dask directly: joblib 1.6 waits forever for a job that Dask gave up because it kills workers."""
 
     def __init__(self, client: Any, shared: Any) -> None:
         self.client, self.shared = client, shared
@@ -97,23 +97,23 @@ class DaskCluster:
             for future in self._as_completed(futures):
                 try:
                     i, found = future.result()
-                except (KilledWorker, CancelledError) as error:  # cancelled: somebody restarted the cluster
+                except (KilledWorker, CancelledError) as error:  # cancelled if the cluster was restarted
                     i, found = number[future.key], Died(_in_one_line(error))
                 yield jobs[i], found
         finally:
             self.client.cancel(futures)
 
     def _send(self) -> Any:
-        """The data, as a job that unpacks them: Dask computes a lost result again, all by itself.
+        """Send the data as a job that unpacks them, since Dask recomputes a lost result by itself.
 
-        Scattered data would be lost with their workers, and the jobs cancelled. To broadcast them anew can take for
-        ever: Dask 2026.8 goes on calling a worker that dies in the middle of it, though another has replaced it.
+        Scattered data would be lost with their workers, and the jobs cancelled. Broadcasting them again can take
+        forever: Dask 2026.8 keeps calling a worker that dies in the middle of it, though another has replaced it.
         """
         from distributed.protocol.pickle import dumps, loads
 
         packed = dumps(self.shared)  # type: ignore[no-untyped-call]
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Sending large graph")  # one job has them, as it advises
+            warnings.filterwarnings("ignore", "Sending large graph")  # a single job holds them, as the warning advises
             return self.client.submit(loads, packed, pure=False)
 
     def _as_completed(self, futures: Sequence[Any]) -> Iterator[Any]:
@@ -133,13 +133,13 @@ class DaskCluster:
             self.client.wait_for_workers(1, timeout=PATIENCE)
         except TimeoutError as error:
             raise TimeoutError(
-                f"The Dask cluster has had no worker for {PATIENCE} seconds. Start some; what is done is in the "
-                "store, if one was given, and the same call continues there."
+                f"The Dask cluster has had no worker for {PATIENCE} seconds; start some. With a store, the same call "
+                "continues where it stopped."
             ) from error
 
 
 def end_processes() -> None:
-    """End the processes of joblib and wait until they are gone: they would outlive this one, busy."""
+    """Kill joblib's processes and wait for them to end: they would outlive this one and stay busy."""
     ours = [child for child in multiprocessing.active_children() if ".loky." in type(child).__module__]
     for child in ours:
         child.kill()
@@ -149,15 +149,15 @@ def end_processes() -> None:
 
 @contextmanager
 def _deaf_children() -> Iterator[None]:
-    """Processes started here do not hear a Ctrl-C, which a terminal sends to all; ours comes when they are started.
+    """Block Ctrl-C, which a terminal sends to all processes, in those started here; ours arrives afterwards.
 
-    They are ended by `end_processes`, without last words; a handler of their own would come too late for those that
-    are still importing.
+    `end_processes` kills them without a traceback; a handler of their own would come too late for those that are still
+    importing.
     """
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
-    resource_tracker.ensure_running()  # else the first process starts it, and Python 3.11 then hears all signals
+    resource_tracker.ensure_running()  # else the first process starts it, and Python 3.11 then unblocks all signals
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -166,7 +166,7 @@ def _deaf_children() -> Iterator[None]:
 
 
 def _numbered(run: Run, shared: Any, number: int, job: Job) -> tuple[int, Any]:
-    # one thread, as sums of another order differ in their last digits: the number of workers must not change a result
+    # one thread, so that sums have the same order whatever the number of workers
     with threadpool_limits(1):
         return number, run(shared, *job)
 
