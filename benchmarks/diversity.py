@@ -1,4 +1,4 @@
-"""What diversity costs: the demo's data, blocks of near-copies, and genes of a network."""
+"""What diversity costs: on the demo's data, on blocks of near-copies, and on genes in a network."""
 
 import os
 import sys

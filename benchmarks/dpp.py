@@ -43,7 +43,7 @@ def problem(M: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def dppy(phi: np.ndarray, theta: np.ndarray) -> FiniteDPP:
-    with contextlib.redirect_stdout(io.StringIO()):  # it prints
+    with contextlib.redirect_stdout(io.StringIO()):  # DPPy prints
         return FiniteDPP("likelihood", L_gram_factor=(phi * np.exp(theta / 2)[:, None]).T)
 
 

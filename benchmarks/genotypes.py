@@ -2,8 +2,8 @@
 
     python -m benchmarks.genotypes FOLDER [--variants 1000000] [--individuals 2000] [--seed 0]
 
-Each individual is, along the genome, a mosaic of pieces of the 574 real ones, so that variants nearby are as alike as
-real ones are. Needs the data (the folder VARIEGATE_DATA).
+Each individual is a mosaic of segments of the 574 real ones, so nearby variants are as correlated as real ones. Needs
+the data (the folder VARIEGATE_DATA).
 """
 
 import argparse
@@ -31,14 +31,14 @@ def real_genotypes() -> tuple[np.ndarray, np.ndarray]:
 
 
 def mosaic(real: np.ndarray, n: int, width: int, rng: np.random.Generator) -> np.ndarray:
-    """n individuals (n, width) over the first columns of the region, in pieces of real ones."""
+    """Draw n individuals (n, width) over the first columns of the region, as mosaics of real ones."""
     piece = (np.arange(width) + rng.integers(PIECE)) // PIECE
     source = rng.integers(len(real), size=(n, piece[-1] + 1))
     return real[source[:, piece], np.arange(width)]
 
 
 def packed(counts: np.ndarray) -> bytes:
-    """Counts (n, w) as bytes of a .bed file, variant by variant, four individuals a byte."""
+    """Counts (n, w) as bytes of a .bed file, variant by variant, four individuals per byte."""
     n, w = counts.shape
     codes = np.zeros((w, 4 * -(-n // 4)), dtype=np.uint8)
     codes[:, :n] = CODES[counts.T]

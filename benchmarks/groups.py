@@ -58,7 +58,7 @@ def traits(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ours(X: np.ndarray, Y: np.ndarray, level: float = LEVEL) -> tuple[list[Found], list[list[Group]]]:
-    """Groups of at least this probability, probabilities and seconds for each trait; and all its groups."""
+    """Probable groups, probabilities and seconds for each trait; and all of its groups."""
     found, groups = [], []
     for y in Y.T:
         start = time.perf_counter()

@@ -2,9 +2,9 @@
 
     python -m benchmarks.large [VARIANTS ...] [--check]
 
---check compares with fits in memory: of all variants where there are at most 100,000, and of the 50,000 that are most
-related to the trait, with the same prior, where there are more. Needs the data (the folder VARIEGATE_DATA), and 500
-bytes of disk for each variant.
+--check compares with fits in memory: of all variants if there are at most 100,000, otherwise of the 50,000 most
+related to the trait, with the same prior. Needs the data (the folder VARIEGATE_DATA), and 500 bytes of disk per
+variant.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from variegate.large import LargeTable, first_look, open_large_table
 
 INDIVIDUALS, SIZES = 2000, (10_000, 100_000, 1_000_000)
 ALL_IN_MEMORY, BEST = 100_000, 50_000  # variants that are fitted at once, for the check
-# What the command learns of 100,000 variants, for fits that must not learn it.
+# What the command learns from 100,000 variants, for fits that must not learn it.
 EXPECTED = 30.0
 SAME: dict[str, Any] = {"prior": "bernoulli", "posterior": "bernoulli", "slab_precision": 30.0}
 SHOWN = 0.02  # probability above which differences are averaged
@@ -44,7 +44,7 @@ class Run(NamedTuple):
 
 
 def measured(folder: Path, causal: np.ndarray) -> Run:
-    """Run the command in a process of its own."""
+    """Run the command in its own process."""
     taken = in_child(
         "import os\nfrom variegate.cli import main\n"
         f"os.chdir({str(folder)!r})\n"
@@ -89,8 +89,8 @@ def differences(folder: Path, run: Run) -> list[str]:
 def against_best(scan: LargeTable, y: np.ndarray) -> str:
     """All variants against the best-screened ones in memory, with the same prior odds and slab precision.
 
-    Learned from columns that were chosen by their relation to the trait these would differ: of the best 50,000 of
-    100,000 variants 66 are expected in a set, of all of them 31.
+    If learned from columns chosen by their relation to the trait, these would differ: 66 features are expected in a
+    set from the best 50,000 of 100,000 variants, 31 from all of them.
     """
     moments, products = first_look(scan, np.ones(len(y)), (y - y.mean())[None])
     best = np.sort(np.argsort(-np.abs(products[0] * moments.inverse_scale))[:BEST])
@@ -108,7 +108,7 @@ def of(model: DiverseRegressor) -> pd.DataFrame:
 
 
 def compared(whole: pd.DataFrame, there: pd.DataFrame) -> str:
-    """How far two fits are from each other; errors of probabilities are taken as 0.003 at least."""
+    """How far apart two fits are; errors of probabilities count as at least 0.003."""
     both = there.join(whole, rsuffix="_whole").fillna(0.0)
     off = both["inclusion_probability"] - both["inclusion_probability_whole"]
     z = off / np.hypot(np.hypot(both["error"], both["error_whole"]), 0.003)

@@ -16,8 +16,8 @@ from statistics import median
 def interleaved(candidates: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
     """Median seconds of each candidate.
 
-    They take turns, so that a slow minute affects all of them, in an order that is reversed every round, so that cache
-    effects do, too. The first round, which compiles and starts threads, is not counted.
+    They take turns, so a slow minute affects all of them, in an order that is reversed every round, so cache effects
+    do, too. The first round, which compiles and starts threads, is not counted.
     """
     seconds: dict[str, list[float]] = {name: [] for name in candidates}
     for run in candidates.values():

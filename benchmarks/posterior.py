@@ -55,7 +55,7 @@ def against(found: np.ndarray, truth: np.ndarray) -> tuple[float, float]:
 
 
 def steps_a_second() -> str:
-    """Our chains, one per core, against the chain that solves every set from scratch."""
+    """Steps per second of our chains, one per core, and of the chain that solves every set from scratch."""
     rows = []
     for task, size in ((task, size) for size in (SMALL, LARGE) for task in TASKS):
         data = vg.datasets.make_blocks(**size, task=task, rng=0)
@@ -107,7 +107,7 @@ def peer(data: object, task: str, ours: float) -> list[str]:
 
 
 def peer_to_an_error(data: object, task: str) -> str:
-    """Seconds that millipede takes to reach the same error against a long run of its own."""
+    """Seconds that millipede takes to reach the same error, measured against its own long run."""
     selector = millipede(data, task)
     if selector is None:
         return "not installed"
@@ -121,7 +121,7 @@ def peer_to_an_error(data: object, task: str) -> str:
 
 
 def to_an_error() -> str:
-    """Seconds until the mean error is 0.003, hyperparameters given: laps are doubled, against a long run."""
+    """Seconds until the mean error against a long run is 0.003, hyperparameters given; laps are doubled until then."""
     rows = []
     for task in TASKS:
         data = vg.datasets.make_blocks(**LARGE, task=task, rng=0)

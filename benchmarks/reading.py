@@ -1,4 +1,4 @@
-"""Reading CSV files: time of a call, of the first call in a process, and peak memory, beside other libraries."""
+"""Reading CSV files: time of a call, of the first call in a process, and peak memory, against other libraries."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ READERS = {
 
 
 def write(path: Path, rows: int, columns: int, decimals: int | None) -> None:
-    """Write ids, normal numbers with so many decimals (None: all digits) and an outcome."""
+    """Write ids, normal numbers with that many decimals (None: all digits) and an outcome."""
     import polars as pl
 
     X = np.random.default_rng(0).standard_normal((rows, columns))

@@ -42,7 +42,7 @@ def _named(X: Any) -> pd.DataFrame:
 
 
 def pairs(model: Any) -> list[list[int]]:
-    """Two of the forty most probable features, ten times."""
+    """Ten random pairs of the forty most probable features."""
     rng, likely = np.random.default_rng(0), np.argsort(-model.posterior_.inclusion_prob())[:40]
     return [rng.choice(likely, size=2, replace=False).tolist() for _ in range(ROUNDS)]
 
@@ -54,7 +54,7 @@ def certain(model: Any) -> list[list[int]]:
 
 
 def in_the_browser(path: Path, model: Any, exclusions: list[list[int]]) -> dict[str, list[float]]:
-    """Seconds until ready, to the first answer to exclusions and to the final one; reported and actual errors."""
+    """Seconds until ready, until the first and the final answer to exclusions; reported and actual errors."""
     from playwright.sync_api import sync_playwright
 
     executable = next(filter(None, map(shutil.which, BROWSERS)), None)
@@ -98,7 +98,7 @@ def in_the_browser(path: Path, model: Any, exclusions: list[list[int]]) -> dict[
 
 
 def written(model: Any, exclusions: list[list[int]]) -> tuple[float, int, dict[str, list[float]]]:
-    """Seconds to write the page, its size, and what it does."""
+    """Seconds to write the page, its size, and its measurements in the browser."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "report.html"
         start = time.perf_counter()

@@ -64,14 +64,14 @@ def ours(problem: Problem, seed: int, **settings: Any) -> tuple[Any, dict[str, n
 
 
 def own_predictions(data: Any, task: str, model: Any) -> float:
-    """Accuracy on new rows of what a model predicts by itself: ours averages over sets, others have all columns."""
+    """Accuracy on new rows of a model's own predictions: ours averages over sets, others use all columns."""
     if task == "regression":
         return float(metrics.r2(data.y_test, model.predict(data.X_test)))
     return float(metrics.auc(data.y_test, model.predict_proba(data.X_test)))
 
 
 def penalised(data: Any, task: str) -> Any:
-    """ℓ₁ with the penalty of five folds."""
+    """ℓ₁ with the penalty chosen in five folds."""
     if task == "regression":
         return make_pipeline(StandardScaler(), LassoCV(cv=5)).fit(data.X, data.y)
     model = LogisticRegressionCV(

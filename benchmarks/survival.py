@@ -1,4 +1,4 @@
-"""Survival: a simulation with blocks of near-copies, and breast cancer patients, beside Coxnet and univariate Cox.
+"""Survival: a simulation with blocks of near-copies, and breast cancer patients, against Coxnet and univariate Cox.
 
 The second part needs the data (the folder VARIEGATE_DATA).
 """
@@ -37,7 +37,7 @@ def simulated(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray
     died = rng.exponential(np.exp(-eta))
     seen = rng.exponential(1.0, size=N + TEST)
     low, high = 1e-3, 1e3
-    for _ in range(60):  # as long on average as censors 40 %
+    for _ in range(60):  # bisection for the scale that censors 40 %
         middle = np.sqrt(low * high)
         low, high = (middle, high) if (died > middle * seen).mean() > 0.4 else (low, middle)
     y = survival_rows(np.minimum(died, middle * seen), died <= middle * seen)
@@ -49,7 +49,7 @@ def structured(y: np.ndarray) -> np.ndarray:
 
 
 def coxnet_cv(X: np.ndarray, y: np.ndarray) -> SimpleNamespace:
-    """Coxnet (ℓ₁) with the penalty of the best concordance in five folds."""
+    """Coxnet (ℓ₁) with the penalty that has the best concordance in five folds."""
     path = CoxnetSurvivalAnalysis(l1_ratio=1.0, alpha_min_ratio=0.05, n_alphas=50).fit(X, structured(y))
     scores = np.zeros(len(path.alphas_))
     for train, test in KFold(5, shuffle=True, random_state=0).split(X):
@@ -57,12 +57,12 @@ def coxnet_cv(X: np.ndarray, y: np.ndarray) -> SimpleNamespace:
         for i, alpha in enumerate(path.alphas_):
             risk = model.predict(X[test], alpha=alpha)
             scores[i] += concordance(y["time"][test], y["event"][test], risk) if np.ptp(risk) > 0 else 0.5
-    best = path.alphas_[int(scores.argmax())]  # from the path: a fit of its own, from zero, can fail numerically
+    best = path.alphas_[int(scores.argmax())]  # from the path: a separate fit, from zero, can fail numerically
     return SimpleNamespace(predict=lambda new: path.predict(new, alpha=best))
 
 
 def coxnet_of_size(X: np.ndarray, y: np.ndarray, size: int) -> np.ndarray:
-    """The columns of Coxnet's path where it first has that many, the largest of them where it has more."""
+    """The columns where Coxnet's path first has that many; if it has more, those with the largest coefficients."""
     path = CoxnetSurvivalAnalysis(l1_ratio=1.0, alpha_min_ratio=0.01, n_alphas=200).fit(X, structured(y))
     counts = np.count_nonzero(path.coef_, axis=0)
     at = int(np.argmax(counts >= size)) if (counts >= size).any() else -1

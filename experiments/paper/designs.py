@@ -52,7 +52,7 @@ def blocks(settings: Any, correlation: float, rng: np.random.Generator) -> Rows:
 def decoys(settings: Any, noise: float, rng: np.random.Generator) -> Rows:
     """Pairs of true columns, and for each pair a decoy: their sum with a little noise.
 
-    The decoy explains y better than either column alone, so a greedy method takes it first, and still needs both.
+    The decoy explains y better than either column alone, so a greedy method takes it first, but still needs both.
     """
     N, pairs = settings.samples + settings.test, settings.true // 2
     X = rng.standard_normal((N, settings.features))

@@ -1,4 +1,4 @@
-"""The files of a run: settings, tables, figures, and a README that shows them."""
+"""Write the files of a run: settings, tables, figures, and a README that shows them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def markdown(frame: pd.DataFrame) -> str:
 
 
 def new_figure(*shape: int, size: tuple[float, float], **options: Any) -> tuple[Any, Any]:
-    """A figure with axes, without a window or a change of backend."""
+    """Return a figure with axes, without a window or a change of backend."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=size, layout="constrained")

@@ -1,6 +1,6 @@
 """Figure 3: where to put basis functions so that they predict July temperature and are far apart.
 
-Features are Gaussian bumps around the points of a grid, in three widths. Φ = X: bumps that overlap are alike.
+Features are Gaussian bumps around the points of a grid, in three widths. Φ = X: bumps that overlap are similar.
 """
 
 from __future__ import annotations
