@@ -125,7 +125,7 @@ def _head(path: str | Path, content: bytes, delimiter: str | None) -> _Head:
 
 
 def _after_lines(content: bytes, lines: int) -> int | None:
-    """Return where the line after so many begins, or None where line ends other than newlines come first."""
+    """Return where the line after the first `lines` begins, or None if other line ends than newlines come before."""
     at = 0
     for _ in range(lines):
         at = content.find(b"\n", at) + 1
@@ -137,15 +137,15 @@ def _after_lines(content: bytes, lines: int) -> int | None:
 def parse_text_table(
     table: TextTable, text_columns: Sequence[int] = (0,), *, exact: Collection[int] | None = None
 ) -> pd.DataFrame:
-    """Return the rows below the header: numbers where a column has only numbers, text elsewhere.
+    """Return the rows below the header: numbers if a column has only numbers, otherwise text.
 
-    The given columns stay text, word for word: ids and gene symbols may read like "NA" or "1e5". Columns of whole
-    numbers are integers; with `exact`, only these have to be, and others may be floats, which is faster.
+    The given columns stay text: ids and gene symbols may look like "NA" or "1e5". Columns of whole numbers become
+    integers; with `exact`, only these must, and others may be floats, which is faster.
     """
     frame = _parse_large(table, text_columns, exact) if len(table.content) >= LARGE else None
     frame = _parse_any(table, text_columns) if frame is None else frame
     frame.columns = pd.Index(table.columns)  # set_axis would copy
-    # delimiters at the ends of lines make a last column without name and content
+    # delimiters at line ends make a last column without name and content
     trailing = table.columns[-1] == "" and len(table.columns) > 2 and frame.iloc[:, -1].isna().all()
     return frame.iloc[:, :-1] if trailing else frame
 
