@@ -231,10 +231,10 @@ output_options = together(
 
 
 def split_outcome(options: dict[str, Any]) -> None:
-    """FILE:COLUMN as an outcome names the second table and its column."""
-    for name in ("outcome", "time", "counts"):
+    """FILE:COLUMN as an outcome, or as a column that belongs to it, names the second table and its column."""
+    for name in ("outcome", "time", "event", "entry", "counts", "exposure"):
         file, colon, column = (options[name] or "").rpartition(":")
-        if colon and column and Path(file).is_file() and not options["outcome_table"]:
+        if colon and column and Path(file).is_file() and options["outcome_table"] in (None, file):
             options[name], options["outcome_table"] = column, file
 
 
