@@ -36,7 +36,7 @@ START_BYTES = 1 << 29  # so many that in single precision they take this much
 # Where some must join, those with a third of it do, too: they might be next, and every round is a pass over the table.
 JOINS_TOO = 0.001
 ROOM = 4  # columns to begin with, at least, for each feature that is asked for or expected
-ROUNDS = 8  # at most; 2,000 × 10⁶ genotypes with 20 causal ones take three or four
+ROUNDS = 8  # at most; 2,000 × 10⁶ genotypes with 20 causal ones take five passes
 
 
 def is_large(X: Any) -> bool:
