@@ -35,7 +35,7 @@ def test_the_second_of_two_runs_into_one_new_folder_fails(tmp_path):
                 fill(first, "first")
             fill(second, "second")
 
-    with pytest.raises(Failure, match="another run has made"):
+    with pytest.raises(Failure, match="another run created"):
         both()
     assert contents(out) == dict.fromkeys(NAMES, "first")
     assert os.listdir(tmp_path) == ["found"]

@@ -1,4 +1,4 @@
-"""`variegate compare`: methods of selection on the same splits."""
+"""`variegate compare`: selection methods on the same splits."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from .show import comparison_summary, csv_text, show_table
 
 
 def run_compare(options: Mapping[str, Any]) -> Comparison:
-    """Read, compare, show; with --out also write all scores, and beside them a row for each method."""
+    """Read, compare and show; with --out also write all scores, and a second file with a row per method."""
     quiet = options["quiet"]
     check_apart(_outputs(options), options)
-    with ExitStack() as files:  # opened first: what cannot be written is known before the work
+    with ExitStack() as files:  # opened first, to fail before the work starts
         paths = [files.enter_context(new_file(path, options["overwrite"])) for path in _outputs(options)]
         with heard_warnings(quiet):
             found = _compared(options)
@@ -31,7 +31,7 @@ def run_compare(options: Mapping[str, Any]) -> Comparison:
         for path, table in zip(paths, (found.table, found.wide()), strict=False):
             path.write_text(csv_text(table), encoding="utf-8")
     if paths:
-        say("wrote all scores to {}, and a row for each method to {}".format(*_outputs(options)), quiet)
+        say("wrote all scores to {}, and one row per method to {}".format(*_outputs(options)), quiet)
     if options["as_json"]:
         click.echo(as_json(comparison_summary(found)))
     else:

@@ -1,4 +1,4 @@
-"""`variegate report`: the page of a model that was fitted before."""
+"""`variegate report`: rewrite the report of a saved model."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from .messages import Failure, heard_warnings, say
 
 
 def run_report(options: Mapping[str, Any]) -> None:
-    """Write the page, with what lies beside the model."""
-    from ..report import write_report  # templates and charts: only here
+    """Write the report, with the record and the scores next to the model."""
+    from ..report import write_report  # slow to import
 
     path = Path(options["model"])
     out = path.with_name("report.html") if options["out"] is None else Path(options["out"])
@@ -33,7 +33,7 @@ def run_report(options: Mapping[str, Any]) -> None:
 
 
 def _record(path: Path, model: str | None) -> dict[str, Any] | None:
-    """The record of the run that made this model; older records do not say which."""
+    """Read the record of the run that made this model; older records do not name their model."""
     if not path.is_file():
         return None
     try:
@@ -46,7 +46,7 @@ def _record(path: Path, model: str | None) -> dict[str, Any] | None:
     if not all(isinstance(part, dict) for part in parts):
         raise _strange(path, "not the record of a run")
     if found.get("model", model) != model:
-        raise _strange(path, "the record of another run, of another model")
+        raise _strange(path, "the record of another model")
     return dict(found)
 
 
@@ -80,4 +80,4 @@ def _frontier(path: Path, selection: Selection) -> Frontier | None:
 
 
 def _strange(path: Path, what: str) -> Failure:
-    return Failure(f"{path}: {what}; move it away to write the page without it")
+    return Failure(f"{path}: {what}; move it to write the report without it")
