@@ -148,7 +148,9 @@ def test_every_column_of_an_outcome_may_name_its_file(run, folder):
     frame = patients().assign(id=[f"p{i}" for i in range(N)])
     frame[["id", *"abcd"]].to_csv("x.csv", index=False)
     frame[["id", "months", "status", "age"]].to_csv("clinic.csv", index=False)
-    ran = run("select", "x.csv", "--time", "clinic.csv:months", "--event", "clinic.csv:status", "--out", "both", *QUICK)
+    ran = run(
+        "select", "x.csv", "--time", "clinic.csv:months", "--event", "clinic.csv:status", "--out", "both", *QUICK
+    )
     assert ran.code == 0, ran.err
     plain = run("select", "x.csv", "--time", "clinic.csv:months", "--event", "status", "--out", "one", *QUICK)
     assert plain.out == ran.out

@@ -111,7 +111,8 @@ def check_exist(
     where: str, known: Collection[str], names: Collection[str], what: str, others: Collection[str] = ()
 ) -> None:
     """Refuse columns that do not exist, showing those that do."""
-    unknown = [name for name in names if name not in known and name not in others]
+    present = {*known, *others}
+    unknown = [name for name in names if name not in present]
     if unknown:
         raise UnreadableInput(
             f"{where}: expected the {what} to exist, but {unknown[:3]} do not; the columns are "

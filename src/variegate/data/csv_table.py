@@ -177,7 +177,7 @@ def _parse_large(table: TextTable, text_columns: Sequence[int], exact: Collectio
 def _parse_any(table: TextTable, text_columns: Sequence[int]) -> pd.DataFrame:
     """Return the rows as pandas reads them, or say which line it cannot read."""
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # pandas warns where it would drop cells
+        warnings.simplefilter("error", pd.errors.ParserWarning)  # pandas warns where it would drop cells
         try:
             content = table.text.encode()
             frame = in_background(

@@ -166,7 +166,7 @@ class _Search:
             point = self._algorithm_1(theta, n, point)
             theta = point.theta
             left -= n
-            if not self._update_hyperparameters(point):
+            if not self._update_hyperparameters(point, tuning.FIRST_CHANGE):
                 break
         self._algorithm_1(theta, left, point)
 
@@ -178,7 +178,7 @@ class _Search:
         """Stage B on the covariance over many sampled sets; the prior size is learned half way."""
         n = tuning.WITHOUT_GAINS * tuning.n_sets(self.target, self.settings.n_sets)
         point = self._stage_b(_at(theta), n, self._elbo(theta, n))
-        if self._update_hyperparameters(point):
+        if self._update_hyperparameters(point, tuning.FIRST_CHANGE):
             point = self._stage_b(point, n, self._elbo(point.theta, n))
         self.best = point
 
@@ -218,7 +218,7 @@ class _Search:
             self.best = self._stage_a(theta, tuning.first_iterations(self.target))
             theta = self.best.theta
             # no update in the last round: later starts are compared with this point under the same target
-            if not (left and self._update_hyperparameters(self.best)):
+            if not (left and self._update_hyperparameters(self.best, tuning.FIRST_CHANGE)):
                 break
         return self.best  # type: ignore[return-value]
 
@@ -235,7 +235,7 @@ class _Search:
             return point._replace(converged=found.converged)
         return found.after(known)
 
-    def _update_hyperparameters(self, point: Point, least_change: float = tuning.FIRST_CHANGE) -> bool:
+    def _update_hyperparameters(self, point: Point, least_change: float) -> bool:
         """Learn hyperparameters at a point; return whether any changed."""
         n = tuning.affordable(self.target, tuning.SLAB_SETS)
         sets = propose(self.target, point.theta, point.inclusion).draw(n, self.rng) if self.settings.learn_slab else []
