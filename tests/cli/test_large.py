@@ -145,17 +145,17 @@ def objects(folder):
 
 WRONG = {
     "truncated bed": (cut, "scan.bed", "scan.bed: expected 603 bytes for the 60 individuals of scan.fam and the 40 "
-        "variants of scan.bim, got 602: it is cut short; copy all three again"),
+        "variants of scan.bim, got 602: it is truncated; copy all three again"),
     "another fam": (fewer_people, "scan.bed", "scan.bed: expected 523 bytes for the 52 individuals of scan.fam and "
         "the 40 variants of scan.bim, got 603: they do not belong together; copy all three again"),
     "unknown ids": (other_ids, "scan.bed", "trait.tsv: no sample of scan.bed is in it: its ids look like 's0', these "
         "like 'ptranger'; use the same ids in both, or give --outcome-id COLUMN"),
-    "zarr with a hole": (hole, "scan.zarr", "scan.zarr: 1 of 12 chunks are missing, and would read as 0.0; copy it "
-        "again, or, if they hold nothing but 0.0, write it with config={'write_empty_chunks': True}"),
-    "no fam": (no_fam, "scan.bed", "scan.fam: expected a file, found none; a .bed file needs its .bim and .fam beside "
-        "it"),
+    "zarr with a hole": (hole, "scan.zarr", "scan.zarr: 1 of 12 chunks are missing and would read as 0.0; copy it "
+        "again, or, if they hold only 0.0, write it with config={'write_empty_chunks': True}"),
+    "no fam": (no_fam, "scan.bed", "scan.fam: expected a file, found none; a .bed file needs its .bim and .fam next "
+        "to it"),
     "not a bed": (no_bed, "scan.bed", "scan.bed: expected genotypes by variant, got no PLINK binary file"),
-    "too few names": (short_names, "scan.npy", "scan.columns.txt: expected 40 names, one a line, got 2"),
+    "too few names": (short_names, "scan.npy", "scan.columns.txt: expected 40 names, one per line, got 2"),
     "objects": (objects, "scan.npy", "scan.npy: expected an array in .npy format, but it holds objects, not numbers"),
     "a sample twice": (twice, "scan.npy", "trait.tsv: sample 's3' occurs twice; remove one"),
 }  # fmt: skip

@@ -98,7 +98,7 @@ def test_counts_from_table_to_predictions(run, folder):
         ),
         (("--time", "same", "--event", "status"), 1, "p.csv, column 'same': must vary, got 3 in every row"),
         (("--time", "month", "--event", "status"), 1, "did you mean 'months'?"),
-        (("--time", "months", "--event", "status", "--classes", "dead"), 1, "--classes goes with --outcome"),
+        (("--time", "months", "--event", "status", "--classes", "dead"), 1, "--classes needs --outcome"),
         (("--counts", "a"), 1, "p.csv, column 'a', sample '1': must be a count, a whole number from 0, got 0."),
         (
             ("--counts", "code", "--exposure", "none"),

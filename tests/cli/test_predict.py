@@ -185,7 +185,7 @@ def test_words_where_the_median_is_a_number(run, fitted):
     words.to_csv("words.csv", index=False)
     ran = run("predict", "found/model.vg", "words.csv", "--missing", "impute")
     assert ran.code == 1
-    assert "column 'a': expected numbers, since its missing cells are to be filled with" in ran.last_line
+    assert "column 'a': expected numbers, because missing cells are filled with" in ran.last_line
 
 
 def test_a_model_that_uses_no_column_says_what_a_strange_table_lacks(run, folder):

@@ -1,4 +1,4 @@
-"""Where a large table may be."""
+"""Open a large table, whatever its type or format."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +25,7 @@ ON_CLUSTER = (".bed", ".npy", ".zarr")
 
 
 def as_large_table(X: Any) -> LargeTable:
-    """A table to be read in blocks: one of this room, an array, a memory map, a sparse table, a zarr or Dask array.
+    """Wrap X to be read in blocks: an array, a memory map, a sparse table, a zarr or Dask array, or a LargeTable.
 
     >>> as_large_table(np.eye(3)).shape
     (3, 3)
@@ -53,7 +53,7 @@ def _is_dask(X: Any) -> bool:
 
 
 def is_out_of_core(X: Any) -> bool:
-    """Whether X is, by its type, not in memory.
+    """Whether the type of X says that it is not in memory.
 
     >>> is_out_of_core(np.eye(3))
     False
@@ -67,7 +67,7 @@ def _is_mapped(X: Any) -> bool:
 
 
 def open_large_table(path: str | Path) -> LargeTable:
-    """A table in a file that is read in blocks: PLINK's .bed, .npy, .zarr, .parquet.
+    """Open a file to be read in blocks: PLINK's .bed, .npy, .zarr, .parquet.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -79,17 +79,17 @@ def open_large_table(path: str | Path) -> LargeTable:
 
 
 def open_on_cluster(path: str | Path) -> DaskTable:
-    """The same, read by the workers of the Dask cluster that this process is connected to: .bed, .npy, .zarr.
+    """Open a file to be read by the workers of the connected Dask cluster: .bed, .npy, .zarr.
 
-    All of them must see the file under the same path.
+    All workers must see the file under the same path.
     """
     if Path(path).suffix.lower() not in ON_CLUSTER:
-        raise UnreadableInput(f"{path}: expected one of {', '.join(ON_CLUSTER)} for a cluster")
+        raise UnreadableInput(f"{path}: must be one of {', '.join(ON_CLUSTER)} to be read on a cluster")
     return file_on_cluster(path, _opener(path))
 
 
 def _opener(path: str | Path) -> Callable[[str | Path], LargeTable]:
     ending = Path(path).suffix.lower()
     if ending not in OPENERS:
-        raise UnreadableInput(f"{path}: expected one of {', '.join(OPENERS)}")
+        raise UnreadableInput(f"{path}: must be one of {', '.join(OPENERS)}")
     return OPENERS[ending]
