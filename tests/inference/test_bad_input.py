@@ -133,7 +133,10 @@ def poisoned(value):
         (lambda X, y: Logistic(X, np.ones(20)), "both classes"),
         (lambda X, y: dpp_prior(poisoned(np.nan)[:4], expected_size=1), "finite"),
         (lambda X, y: dpp_prior(np.zeros((4, 3)), expected_size=1), "expected_size must be above 0 and below 0"),
-        (lambda X, y: Target(Gaussian(X, y), dpp_prior(np.eye(3), expected_size=1)), "same features, got 4 and 3"),
+        (
+            lambda X, y: Target(Gaussian(X, y), dpp_prior(np.eye(3), expected_size=1)),
+            "same number of features, got 4 and 3",
+        ),
         (lambda X, y: Target(Gaussian(X, y), bernoulli_prior(4, expected_size=1), "dpp", phi=np.eye(3)), "4 rows"),
         (
             lambda X, y: Target(Gaussian(X, y), bernoulli_prior(4, expected_size=1), "dpp", phi=poisoned(np.nan)[:4]),
