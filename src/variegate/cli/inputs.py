@@ -111,8 +111,6 @@ def _happened(table: Table, classes: tuple[str, ...] | None) -> list[str]:
     if report.imputed:
         values = counted(sum(report.imputed.values()), "missing value")
         said.append(f"imputed {values} in {counted(len(report.imputed), 'column')}")
-    if report.constant:
-        said.append(f"{counted(len(report.constant), 'feature')} cannot be selected: constant")
     if report.codes:
         names = ", ".join(map(repr, report.codes[:5])) + (", …" if len(report.codes) > 5 else "")
         codes = as_option(Argument("categorical", list(report.codes[:5])))

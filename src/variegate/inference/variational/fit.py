@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -17,13 +18,14 @@ from ..target import Target
 from . import tuning
 from .empirical_bayes import learn_size, learn_slab_precision
 from .fixed_form import Covariance, fixed_form
-from .points import Point, distinct, level
+from .points import Point, distinct
 from .proposal import propose
 from .rao_blackwell import fixed_point, natural_gradient
 from .result import Fit
 from .starts import best_set, feasible, flat_start, later_starts, start_at
 
 Estimate: TypeAlias = tuple[float, float]  # value and standard error
+LEVEL = attrgetter("level")  # ELBO of a point, to sort by
 
 
 @dataclass(frozen=True)
@@ -187,14 +189,14 @@ class _Search:
         reached = [self._learn(start_at(self.target, self._best_set()) if start is None else start)]
         for theta in later_starts(self.target, others, self.rng):
             reached.append(self._stage_a(theta, tuning.STAGE_A))
-            self.best = max(reached, key=level)
+            self.best = max(reached, key=LEVEL)
             if not tuning.few(self.target) and self.best is not reached[-1]:
                 break  # see tuning.FEW_FEATURES
         refined: list[Point] = []
-        for point in distinct(sorted(reached, key=level, reverse=True))[: tuning.n_refined(self.target)]:
+        for point in distinct(sorted(reached, key=LEVEL, reverse=True))[: tuning.n_refined(self.target)]:
             refined.append(self._stage_b(point, self._n_sets, (point.level, point.error)))
-            self.best = max(refined, key=level)  # after each, for Ctrl-C
-        best = max(refined, key=level)
+            self.best = max(refined, key=LEVEL)  # after each, for Ctrl-C
+        best = max(refined, key=LEVEL)
         if self._update_hyperparameters(best, tuning.LAST_CHANGE):
             # the target has changed, so the level of `best` is no longer comparable
             self.best = self._stage_b(best, self._n_sets, self._elbo(best.theta, self._n_sets))
