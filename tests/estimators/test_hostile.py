@@ -310,7 +310,7 @@ def interrupt_after(lap, monkeypatch):
 @pytest.mark.filterwarnings("default::variegate.ConvergenceWarning")
 def test_an_interrupt_keeps_what_the_chains_have_seen(make, y, monkeypatch, chains):
     interrupt_after(3, monkeypatch)
-    with pytest.warns(vg.ConvergenceWarning, match="Interrupted: the probabilities are what was found so far"):
+    with pytest.warns(vg.ConvergenceWarning, match="Interrupted: the probabilities are those found so far"):
         model = make(max_iter=50).fit(X, y)
     assert not model.converged_
     assert model.n_iter_ == 3

@@ -15,12 +15,12 @@ from . import tuning
 def learn_size(target: Target, expected_size: float, least_change: float) -> Target:
     """Give the prior the expected size of q, where the derivative of the ELBO in α vanishes.
 
-    Changes of less than `least_change`, in logs, are not made.
+    Changes smaller than `least_change`, in logs, are ignored.
     """
     prior = target.prior
     largest = 0.9 * (prior.n_items if prior.phi is None else min(prior.phi.shape))
     size = min(max(expected_size, tuning.SMALLEST_SIZE), max(0.5 * target.n_features, tuning.SMALLEST_SIZE), largest)
-    sizes = PriorSizes.of(target)  # features that are left out count, too
+    sizes = PriorSizes.of(target)  # includes features that were left out
     if abs(np.log(size / sizes.expected(0.0))) < least_change:
         return target
     try:

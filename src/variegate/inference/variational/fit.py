@@ -161,7 +161,7 @@ class _Search:
         return self.current  # type: ignore[return-value]
 
     def _printed(self, theta: FloatArray) -> None:
-        """Algorithm 1; hyperparameters are learned after the first and the second quarter."""
+        """Run Algorithm 1; hyperparameters are learned after the first and the second quarter."""
         left, point = self.settings.iterations, None
         learn = left >= 8 and (self.settings.learn_size or self.settings.learn_slab)
         for n in (left // 4, left // 4) if learn else ():
@@ -177,7 +177,7 @@ class _Search:
         return self._run(fixed_form(self.target, theta, self.rng, n_iter=n_iter, covariance=C), before)
 
     def _without_gains(self, theta: FloatArray) -> None:
-        """Stage B on the covariance over many sampled sets; the prior size is learned half way."""
+        """Run stage B on the covariance over many sampled sets; if hyperparameters change, run it again."""
         n = tuning.WITHOUT_GAINS * tuning.n_sets(self.target, self.settings.n_sets)
         point = self._stage_b(_at(theta), n, self._elbo(theta, n))
         if self._update_hyperparameters(point, tuning.FIRST_CHANGE):
