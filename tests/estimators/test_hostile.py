@@ -344,7 +344,7 @@ def test_an_empty_set_beside_what_is_always_in():
 @pytest.mark.parametrize("kind", [vg.DiverseRegressor, vg.DiverseClassifier])
 def test_absurd_weights_are_refused(kind, no_fit):
     rng = np.random.default_rng(0)
-    with pytest.raises(ValueError, match=r"at most 1e\+09, for a row with weight w counts as w rows; got 1e\+300"):
+    with pytest.raises(ValueError, match=r"at most 1e\+09, since a row with weight w counts as w rows, got 1e\+300"):
         kind().fit(rng.normal(size=(20, 3)), np.arange(20) % 2, sample_weight=np.full(20, 1e300))
 
 

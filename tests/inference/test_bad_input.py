@@ -122,7 +122,7 @@ def poisoned(value):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda X, y: Gaussian(poisoned(np.nan), y), "X must be finite; got 1 NaN"),
+        (lambda X, y: Gaussian(poisoned(np.nan), y), "X must be finite, got 1 NaN"),
         (lambda X, y: Logistic(poisoned(np.inf), y > 0), "X must be finite"),
         (lambda X, y: Gaussian(X, np.where(y > 1, np.nan, y)), "y must be finite"),
         (lambda X, y: Gaussian(X[:, :0], y), "at least one row and one column"),

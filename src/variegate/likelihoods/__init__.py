@@ -1,4 +1,4 @@
-"""p(y | γ): what a set of features is worth, coefficients integrated out."""
+"""p(y | γ): the evidence for a set of features, with the coefficients integrated out."""
 
 from .approximate import SHARED as SHARED
 from .augmentation import pick as pick
