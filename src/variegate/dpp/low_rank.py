@@ -193,7 +193,7 @@ class LowRankDPP:
     @underflow_is_zero
     def log_prob(self, S: npt.ArrayLike) -> float:
         """log q(S); −inf if the rows of S are linearly dependent. O(d|S|²) after the normaliser."""
-        # at the span tolerance the normaliser may omit a set that still has a weight
+        # near the span tolerance, the normaliser may omit a set that still has positive weight
         return min(self._weights.log_weight(as_index_set(S, self.n_items)) - self.log_normalizer, 0.0)
 
     @underflow_is_zero

@@ -264,7 +264,7 @@ def _counts(y: Any, exposure: Any, weights: FloatArray) -> PoissonTerms:
 
 
 def likeliest(counts: PoissonTerms, grid: FloatArray, eta: FloatArray | None = None) -> float:
-    """The dispersion of counts with these log rates (N,), or of counts that no column explains."""
+    """The most likely dispersion of counts with these log rates (N,), or of counts that no column explains."""
     terms = [NegativeBinomialTerms(*counts, float(a)) for a in grid]
     values = [float(t.values(np.full(len(t.y), t.null) if eta is None else eta)) for t in terms]
     i = int(np.argmax(values))
