@@ -56,7 +56,7 @@ def kernel_error() -> str:
 
 
 def papers_genes(mixed: bool = False) -> str:
-    """Load, screen and factorise: 486 samples, or with `mixed` the paper's 556."""
+    """Load, screen and factorise: 486 samples, or with `mixed` all 556."""
     data = datasets.load_tcga_brca(mixed=mixed, in_biogrid=True)
     genes = screen(data.X, data.y, n=2000, test="likelihood_ratio")
     about = data.about_features.iloc[genes]
@@ -89,7 +89,7 @@ CASES: dict[str, tuple[Callable[[], str], str]] = {
     "error": (kernel_error, "mean error of ΦΦᵀ on 2,000 points: at most 3 × the tolerance"),
     "network": (large_network, "20,000 nodes, 600,000 edges, 300 hubs: a few seconds, a few hundred MB"),
     "genes": (papers_genes, "TCGA + BioGRID, 486 samples, 2,000 screened genes, rank 300: under 15 s"),
-    "genes-mixed": (partial(papers_genes, mixed=True), "the same with the 556 samples of the paper: under 15 s"),
+    "genes-mixed": (partial(papers_genes, mixed=True), "the same with all 556 samples: under 15 s"),
     "stations": (july_stations, "7,185 July stations, rank 300"),
     "table": (wide_table, "CSV of 500 × 20,000"),
 }

@@ -142,3 +142,19 @@ def test_few_events_are_told(run, folder):
     frame.to_csv("p.csv", index=False)
     ran = run("select", "p.csv", "--time", "months", "--event", "status", "--max-iter", "2")
     assert "only 5 samples had the event" in ran.err
+
+
+def test_every_column_of_an_outcome_may_name_its_file(run, folder):
+    frame = patients().assign(id=[f"p{i}" for i in range(N)])
+    frame[["id", *"abcd"]].to_csv("x.csv", index=False)
+    frame[["id", "months", "status", "age"]].to_csv("clinic.csv", index=False)
+    ran = run(
+        "select", "x.csv", "--time", "clinic.csv:months", "--event", "clinic.csv:status", "--out", "both", *QUICK
+    )
+    assert ran.code == 0, ran.err
+    plain = run("select", "x.csv", "--time", "clinic.csv:months", "--event", "status", "--out", "one", *QUICK)
+    assert plain.out == ran.out
+    frame[["id", "status"]].to_csv("other.csv", index=False)
+    ran = run("select", "x.csv", "--time", "clinic.csv:months", "--event", "other.csv:status", *QUICK)
+    assert ran.code == 1
+    assert "expected an outcome column 'other.csv:status'" in ran.err

@@ -210,3 +210,26 @@ def test_what_is_no_model_is_told(run, folder, fitted):
     )
     ran = run(*SELECT, "--config", "found/selection.csv")
     assert ran.last_line.endswith("; give a .toml, or the run.json of a run. See variegate select --help.")
+
+
+@pytest.mark.parametrize("how", ["network", "groups"])
+def test_covariates_need_no_place_in_the_similarity(run, folder, how):
+    if how == "network":
+        (folder / "alike.csv").write_text("from,to\na,b\nb,c\nc,d\nd,e\n")
+    else:
+        (folder / "alike.gmt").write_text("one\tof\ta\tb\tc\ntwo\tof\td\te\n")
+    path = next(folder.glob("alike.*"))
+    ran = run(*SELECT, "--always-include", "f", f"--{how}", path)
+    assert ran.code == 0, ran.err
+    assert "warning" not in ran.err
+
+
+def test_raw_counts_are_noticed(run, folder):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.poisson(np.exp(rng.uniform(0, 8, size=120)), size=(30, 120))).add_prefix("g")
+    y = rng.normal(size=30)
+    for name, table in {"raw": frame, "logs": np.log2(frame + 1), "shifted": frame - 1}.items():
+        table.assign(y=y).to_csv(f"{name}.csv", index=False)
+        ran = run("select", f"{name}.csv", "--outcome", "y", "--out", name, *QUICK)
+        assert ran.code == 0, ran.err
+        assert ("looks like raw counts" in ran.err) == (name == "raw")

@@ -314,7 +314,7 @@ def interrupt_after(lap, monkeypatch):
 @pytest.mark.filterwarnings("default::variegate.ConvergenceWarning")
 def test_an_interrupt_keeps_what_the_chains_have_seen(make, y, monkeypatch, chains):
     interrupt_after(3, monkeypatch)
-    with pytest.warns(vg.ConvergenceWarning, match="Interrupted: the probabilities are what was found so far"):
+    with pytest.warns(vg.ConvergenceWarning, match="Interrupted: the probabilities are those found so far"):
         model = make(max_iter=50).fit(X, y)
     assert not model.converged_
     assert model.n_iter_ == 3
@@ -348,7 +348,7 @@ def test_an_empty_set_beside_what_is_always_in():
 @pytest.mark.parametrize("kind", [vg.DiverseRegressor, vg.DiverseClassifier])
 def test_absurd_weights_are_refused(kind, no_fit):
     rng = np.random.default_rng(0)
-    with pytest.raises(ValueError, match=r"at most 1e\+09, for a row with weight w counts as w rows; got 1e\+300"):
+    with pytest.raises(ValueError, match=r"at most 1e\+09, since a row with weight w counts as w rows, got 1e\+300"):
         kind().fit(rng.normal(size=(20, 3)), np.arange(20) % 2, sample_weight=np.full(20, 1e300))
 
 

@@ -122,7 +122,7 @@ def poisoned(value):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda X, y: Gaussian(poisoned(np.nan), y), "X must be finite; got 1 NaN"),
+        (lambda X, y: Gaussian(poisoned(np.nan), y), "X must be finite, got 1 NaN"),
         (lambda X, y: Logistic(poisoned(np.inf), y > 0), "X must be finite"),
         (lambda X, y: Gaussian(X, np.where(y > 1, np.nan, y)), "y must be finite"),
         (lambda X, y: Gaussian(X[:, :0], y), "at least one row and one column"),
@@ -133,7 +133,10 @@ def poisoned(value):
         (lambda X, y: Logistic(X, np.ones(20)), "both classes"),
         (lambda X, y: dpp_prior(poisoned(np.nan)[:4], expected_size=1), "finite"),
         (lambda X, y: dpp_prior(np.zeros((4, 3)), expected_size=1), "expected_size must be above 0 and below 0"),
-        (lambda X, y: Target(Gaussian(X, y), dpp_prior(np.eye(3), expected_size=1)), "same features, got 4 and 3"),
+        (
+            lambda X, y: Target(Gaussian(X, y), dpp_prior(np.eye(3), expected_size=1)),
+            "same number of features, got 4 and 3",
+        ),
         (lambda X, y: Target(Gaussian(X, y), bernoulli_prior(4, expected_size=1), "dpp", phi=np.eye(3)), "4 rows"),
         (
             lambda X, y: Target(Gaussian(X, y), bernoulli_prior(4, expected_size=1), "dpp", phi=poisoned(np.nan)[:4]),

@@ -253,8 +253,8 @@ def with_entry(value):
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ({"X": with_entry(np.nan)}, "X must be finite; got 1 NaN"),
-        ({"X": with_entry(np.inf)}, "X must be finite; got 1 NaN or infinite"),
+        ({"X": with_entry(np.nan)}, "X must be finite, got 1 NaN"),
+        ({"X": with_entry(np.inf)}, "X must be finite, got 1 NaN or infinite"),
         ({"X": csr_array(with_entry(-np.inf))}, "X must be finite"),
         ({"X": X[:, 0]}, r"X must be a table .* 1 dimension"),
         ({"X": X[:0], "y": REAL[:0]}, "at least one row and one column"),
@@ -331,7 +331,7 @@ def test_one_row_says_nothing_about_a_regression():
 
 
 def test_sums_need_the_same_columns():
-    with pytest.raises(ValueError, match=r"same columns; got sizes \[3, 9\]"):
+    with pytest.raises(ValueError, match=r"same columns, got sizes \[3, 9\]"):
         SumLikelihood([Gaussian(X, REAL), Gaussian(X[:, :3], REAL)])
     with pytest.raises(ValueError, match="same columns"):
         SumLikelihood([])

@@ -11,7 +11,7 @@ import click
 
 from ..comparison import MEASURES, Comparison, compare
 from ..messages import counted
-from .files import check_apart, new_file
+from .files import check_apart, new_file, writing
 from .inputs import read_input, read_similarity
 from .messages import Failure, heard_warnings, is_watched, say
 from .record import as_json
@@ -28,8 +28,9 @@ def run_compare(options: Mapping[str, Any]) -> Comparison:
             found = _compared(options)
         if found.table.empty:
             raise Failure(f"every method failed: {found.failures['error'].iloc[0].splitlines()[-1]}")
-        for path, table in zip(paths, (found.table, found.wide()), strict=False):
-            path.write_text(csv_text(table), encoding="utf-8")
+        for path, out, table in zip(paths, _outputs(options), (found.table, found.wide()), strict=False):
+            with writing(out):
+                path.write_text(csv_text(table), encoding="utf-8")
     if paths:
         say("wrote all scores to {}, and one row per method to {}".format(*_outputs(options)), quiet)
     if options["as_json"]:

@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -139,8 +139,12 @@ def new_file(path: Path, overwrite: bool) -> Iterator[Path]:
         raise Failure(f"cannot write {path}: it is a folder; give a file")
     if path.is_file():  # writing to a pipe or a device overwrites nothing
         _allowed(f"The file {path} exists", overwrite)
-    with writing(path), whole_file(path) as beside:
+    with ExitStack() as stack:  # an error of the work is no error of writing
+        with writing(path):
+            beside = stack.enter_context(whole_file(path))
         yield beside
+        with writing(path):
+            stack.close()
 
 
 def _allowed(what: str, overwrite: bool) -> None:

@@ -233,10 +233,10 @@ output_options = together(
 
 
 def split_outcome(options: dict[str, Any]) -> None:
-    """Split an outcome FILE:COLUMN into the second table and its column."""
-    for name in ("outcome", "time", "counts"):
+    """Split FILE:COLUMN, of an outcome or a column that belongs to it, into the second table and its column."""
+    for name in ("outcome", "time", "event", "entry", "counts", "exposure"):
         file, colon, column = (options[name] or "").rpartition(":")
-        if colon and column and Path(file).is_file() and not options["outcome_table"]:
+        if colon and column and Path(file).is_file() and options["outcome_table"] in (None, file):
             options[name], options["outcome_table"] = column, file
 
 

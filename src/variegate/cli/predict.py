@@ -16,7 +16,7 @@ from ..estimators import DiverseCounts, DiverseRegressor, DiverseSelector, Diver
 from ..large import open_large_table
 from ..messages import counted
 from ..saving import load
-from .files import check_apart, new_file
+from .files import check_apart, new_file, writing
 from .inputs import reading_options
 from .large_inputs import is_read_in_blocks
 from .messages import Failure, heard_warnings, say
@@ -38,7 +38,8 @@ def run_predict(options: Mapping[str, Any]) -> pd.DataFrame:
     check_apart([out], options)
     with new_file(out, options["overwrite"]) as path:  # opened first, to fail before the work starts
         predicted, text = _predicted(options)
-        path.write_text(text, encoding="utf-8")
+        with writing(out):
+            path.write_text(text, encoding="utf-8")
     say(f"wrote {counted(len(predicted), 'prediction')} to {out}", options["quiet"])
     return predicted
 
@@ -55,7 +56,8 @@ def _of_table(options: Mapping[str, Any], model: DiverseSelector) -> pd.DataFram
     header = _header(options)
     table = _read(options, model, header)
     if isinstance(model, DiverseCounts) and options["exposure"] is None and _has_exposures(model):
-        say("note: the model was fitted with exposures; predicting for an exposure of 1; or give --exposure COLUMN")
+        note = "note: the model was fitted with exposures; predicting for an exposure of 1; or give --exposure COLUMN"
+        say(note, options["quiet"])
     named = {**options, "outcome": None, "counts": None}
     with naming_columns(named, table.features, list(map(str, table.samples))):
         found = predictions(model, _aligned(options, model, table, header), options["level"], table.y)
@@ -94,9 +96,9 @@ def predictions(model: DiverseSelector, X: Any, level: float, exposure: Any = No
     if isinstance(model, DiverseRegressor):
         mean, std = model.predict(X, return_std=True)
         return _with_interval(interval, prediction=mean, std=std)
-    columns: dict[str, Any] = {"prediction": model.predict(X)}
-    for k, label in enumerate(model.classes_):
-        columns[f"probability[{label}]"] = model.predict_proba(X)[:, k]
+    p = model.predict_proba(X)
+    columns: dict[str, Any] = {"prediction": model.classes_[p.argmax(axis=1)]}
+    columns |= {f"probability[{label}]": p[:, k] for k, label in enumerate(model.classes_)}
     shown = (
         {model.classes_[1]: interval}
         if interval.ndim == 2
@@ -130,7 +132,8 @@ def _read(options: Mapping[str, Any], model: DiverseSelector, header: tuple[str,
         raise Failure("--exposure is for models of counts")
     if header and selection.used.any() and known.isdisjoint(header) and options["outcome_table"] is None:
         raise _lacking(model, options, list(map(str, selection.column_names[selection.used])), header)
-    drop = [name for name in header[1:] if name not in {*known, how["id_column"], exposure}]
+    kept = {*known, how["id_column"], exposure}
+    drop = [name for name in header[1:] if name not in kept]
     how["categorical"] = {*how["categorical"], *(name for name in header if name in factors)}
     if how["missing"] == "impute":
         how["missing"] = _typical(model)

@@ -78,7 +78,7 @@ def unlike_before(about: Mapping[str, Any], config: str | None) -> list[str]:
 
     A file may have a different path than in the run.json that is repeated, but not different contents.
     """
-    pipes = [path for path, found in about["inputs"].items() if found is None]
+    pipes = [path for path, found in about["inputs"].items() if found is None and not Path(path).is_dir()]
     said = [f"{path} can be read only once; this run cannot be repeated from its record" for path in pipes]
     if config is None or not config.endswith(".json"):
         return said

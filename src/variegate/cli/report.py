@@ -13,7 +13,7 @@ from ..comparison import Frontier
 from ..saving import load
 from ..selection import Selection
 from ..tasks import task_named
-from .files import fingerprint, new_file
+from .files import fingerprint, new_file, writing
 from .messages import Failure, heard_warnings, say
 
 
@@ -28,7 +28,8 @@ def run_report(options: Mapping[str, Any]) -> None:
         about = _record(path.with_name("run.json"), fingerprint(path))
         scores = _scores(path.with_name("comparison.csv"))
         traded = _frontier(path.with_name("frontier.csv"), model.selection_)
-        write_report(file, model, about=about, comparison=scores, frontier=traded)
+        with writing(out):
+            write_report(file, model, about=about, comparison=scores, frontier=traded)
     say(f"open {out}", options["quiet"])
 
 

@@ -111,7 +111,8 @@ def check_exist(
     where: str, known: Collection[str], names: Collection[str], what: str, others: Collection[str] = ()
 ) -> None:
     """Reject columns that do not exist, and list those that do."""
-    unknown = [name for name in names if name not in known and name not in others]
+    present = {*known, *others}
+    unknown = [name for name in names if name not in present]
     if unknown:
         raise UnreadableInput(
             f"{where}: expected the {what} to exist, but {unknown[:3]} do not; the columns are "

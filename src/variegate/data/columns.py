@@ -27,7 +27,7 @@ def pick_columns(
     width = text_width(path, text, delimiter, quoted)
     head = delimiter.join(map(str, range(width + 1))) + "\n"  # one extra column, to detect lines that are too long
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # pandas warns before it drops cells
+        warnings.simplefilter("error", pd.errors.ParserWarning)  # pandas warns before it drops cells
         try:
             frame = pd.read_csv(
                 io.BytesIO((head + text).encode()),

@@ -177,7 +177,7 @@ def _parse_large(table: TextTable, text_columns: Sequence[int], exact: Collectio
 def _parse_any(table: TextTable, text_columns: Sequence[int]) -> pd.DataFrame:
     """Return the rows as pandas reads them, or name the line that it cannot read."""
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # pandas warns before it drops cells
+        warnings.simplefilter("error", pd.errors.ParserWarning)  # pandas warns before it drops cells
         try:
             content = table.text.encode()
             frame = in_background(

@@ -1,4 +1,4 @@
-"""The distribution over sets: a low-rank determinantal point process and its mean-field twin."""
+"""Distributions over sets: a low-rank determinantal point process and its mean-field counterpart."""
 
 from .distribution import SetDistribution, SetLaw
 from .fixed_size import FixedSize, of_size

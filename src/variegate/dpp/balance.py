@@ -22,8 +22,8 @@ from ..sets import row_blocks
 from ..types import FloatArray, IntArray
 from .span import ROUNDING, Rows, propagate
 
-# Rows with L_ii above this are peeled. Below, BᵀB + I loses at most three digits, plus one for each factor of ten in
-# the number of such rows that are alike.
+# Rows with log L_ii above this are peeled. Below it, BᵀB + I loses at most three digits, plus one for each factor of
+# ten in the number of such rows that are alike.
 MODERATE = np.log(1e3)
 # Ratio of the smallest to the largest row peeled in one round.
 LEVEL = 1e-2

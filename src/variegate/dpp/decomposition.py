@@ -12,7 +12,7 @@ from .balance import BalancedFactor
 from .sampling import EigenvectorStore
 from .span import Rows, log_row_norms
 
-# Eigenvectors with μ above this are in every draw, and which of them is which is decided by rounding.
+# Eigenvectors with μ above this are in every draw; rounding decides how eigh rotates them among each other.
 CERTAIN = 1.0 - 1e-10
 
 
@@ -74,7 +74,7 @@ def settled_basis(vectors: FloatArray) -> FloatArray:
     """The basis of a span (d, s) that is closest to s coordinate axes: a continuous function of the span.
 
     eigh rotates eigenvectors of equal eigenvalues arbitrarily, depending on rounding. Draws would keep their
-    distribution, but the same seed would give other sets when the last digit of the data changes.
+    distribution, but the same seed would give other sets if the last digit of the data changed.
     """
     if vectors.shape[1] < 2:
         return vectors

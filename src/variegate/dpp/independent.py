@@ -47,7 +47,7 @@ class IndependentSets:
         object.__setattr__(self, "items", as_items(items, len(self.theta)))
 
     def __reduce__(self) -> tuple[type[Self], tuple[FloatArray, npt.NDArray[Any]]]:
-        """Pickle without what can be computed again."""
+        """Pickle without cached values."""
         return type(self), (self.theta, self.items)
 
     def __repr__(self) -> str:

@@ -28,7 +28,7 @@ from .sampling import draw_projections
 from .sizes import Trials
 from .span import Rows, Span, log_row_norms, own_floor, uncertainty
 
-# Decompositions of fixed sizes kept for each object; each may hold as much memory as Φ.
+# Decompositions for fixed sizes cached by each object; each may take as much memory as Φ.
 KEPT_SIZES = 2
 
 
@@ -93,7 +93,7 @@ class LowRankDPP:
         self._log_norms  # noqa: B018 - checks that phi is finite
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle without what can be computed again."""
+        """Pickle without cached values."""
         return type(self), (self.phi, self.theta, self.items), {"_log_floor": self._log_floor}
 
     def __repr__(self) -> str:
@@ -193,12 +193,8 @@ class LowRankDPP:
     @underflow_is_zero
     def log_prob(self, S: npt.ArrayLike) -> float:
         """log q(S); −inf if the rows of S are linearly dependent. O(d|S|²) after the normaliser."""
-        # at the span tolerance the normaliser may omit a set that still has a weight
-        return min(self._log_weight(as_index_set(S, self.n_items)) - self.log_normalizer, 0.0)
-
-    def _log_weight(self, S: IntArray) -> float:
-        """θ(S) + log det([ΦΦᵀ]_S)."""
-        return self._weights.log_weight(S)
+        # near the span tolerance, the normaliser may omit a set that still has positive weight
+        return min(self._weights.log_weight(as_index_set(S, self.n_items)) - self.log_normalizer, 0.0)
 
     @underflow_is_zero
     def inclusion_prob(self) -> FloatArray:
@@ -367,7 +363,7 @@ class LowRankDPP:
         return self._related(phi, self.theta[rest], self.items[rest], log_floor)
 
     def _projected(self, rest: IntArray, span: Span) -> tuple[AnyFloatArray, FloatArray]:
-        """Residuals of the rows, in coordinates of the complement, zero below their log floors; and these."""
+        """Residuals of the rows, in coordinates of the complement, zero below their floors; and the log floors."""
         k = len(span.blur)
         basis = linalg.qr(span.basis)[0]
         phi = np.empty((len(rest), self.phi.shape[1] - k), dtype=self.phi.dtype)

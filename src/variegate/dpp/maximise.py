@@ -16,7 +16,7 @@ from ..sets import row_blocks
 from ..types import FloatArray, IntArray
 from .span import CANCELLED, NOTHING, Rows, Span
 
-# A move has to raise log q(S) by more than this, so that rounding cannot make the search cycle.
+# A move must raise log q(S) by more than this, so that rounding cannot make the search cycle.
 IMPROVEMENT = 1e-9
 # After this many moves in a row that did not improve log q(S), the remaining gains are rounding errors.
 REFUSALS = 20
@@ -151,7 +151,7 @@ def best_move(weights: Weights, S: IntArray, *, keep_size: bool, refused: Sequen
 
 
 def _best_in(gains: FloatArray, block: slice, leaving: IntArray, gone: set[tuple[int, int]]) -> Move:
-    """The best entry of a table of gains: items of the block to add × items to remove for them."""
+    """The best entry of a table of gains: items of the block to add × items to remove in exchange."""
     for add, remove in gone:
         if block.start <= add < block.stop:
             gains[add - block.start, leaving == remove] = -np.inf

@@ -13,7 +13,7 @@ from .low_rank import LowRankDPP
 from .sizes import Sums, grown_sums
 from .volume import Volume
 
-SEED = 0  # of the estimate of the normaliser: the same sets have the same probability every time
+SEED = 0  # for the estimate of the normaliser, so that a set always has the same probability
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -22,9 +22,9 @@ class PoweredDPP:
 
     .. math:: p(S) \propto e^{\theta(S)} \det([\Phi\Phi^T]_S)^\beta
 
-    With β = 0 items are independent, β = 1 is `LowRankDPP`; the larger β, the more diverse are the sets. For other β
-    the normaliser has no closed form: it is estimated, once, from sets that grow (`sizes.grown_sums`), with an error
-    of about 0.01 for expected sizes up to a tenth of the rank. O(MdK), K half of the rank, for 32 sets or more.
+    With β = 0 items are independent, β = 1 is `LowRankDPP`; larger β gives more diverse sets. For other β the
+    normaliser has no closed form: it is estimated once, by growing sets (`sizes.grown_sums`), with an error of about
+    0.01 for expected sizes up to a tenth of the rank. O(MdK) per set, K half of the rank, for 32 sets or more.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class PoweredDPP:
 
     @cached_property
     def volume(self) -> Volume:
-        """ν and its changes."""
+        """ν and its gains."""
         return Volume(self.phi)
 
     @underflow_is_zero

@@ -101,7 +101,7 @@ def _propose_until_accepted(vectors, mass, chosen, basis, row, rng, tries):  # t
         item = _item_from(vectors, mass, chosen[int(rng.random() * k)], rng.random())
         _gather(vectors, chosen, item, row)
         norm = _dot(row, row)
-        # an item that is already in the set has a residual of rounding errors, which must never be accepted
+        # the residual of an item already in the set is rounding error, which must never be accepted
         threshold = norm * max(rng.random(), ROUNDING)
         left = norm
         for b in range(len(basis)):

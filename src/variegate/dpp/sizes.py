@@ -9,10 +9,10 @@ from scipy.special import expit
 from ..types import FloatArray, IntArray
 from .poisson_binomial import shift_for_size
 
-# Sets that grow side by side. M = 2000 in blocks of ten, rank 500: with 32 of them log e_k is known to 0.01 for k = 50
-# and 0.1 for k = 150, whatever the power from 0.5 to 3, and to 0.7 for k = 150 and power 12.
+# Number of sets that are grown in parallel. M = 2000 in blocks of ten, rank 500: with 32 sets, the error of log e_k is
+# 0.01 for k = 50 and 0.1 for k = 150 at any power from 0.5 to 3, and 0.7 for k = 150 at power 12.
 FEWEST, MOST = 32, 4096
-WORK = 4e9  # products that more of them may cost: half a second
+WORK = 4e9  # multiplications up to which more sets are used: half a second
 DEPENDENT = 1e-12  # squared residuals below this count as zero
 
 
@@ -35,7 +35,7 @@ class SizeLaw(Protocol):
         """log Σ_k e^{tk} e_k."""
 
     def shift(self, expected_size: float) -> float:
-        """The t with that expected size."""
+        """The t that gives this expected size."""
 
 
 class Trials(NamedTuple):
@@ -61,7 +61,7 @@ class Trials(NamedTuple):
         return float(np.logaddexp(0.0, self.log_odds + t).sum())
 
     def shift(self, expected_size: float) -> float:
-        """The t with that expected size."""
+        """The t that gives this expected size."""
         return shift_for_size(self.log_odds, expected_size)
 
 
@@ -85,7 +85,7 @@ class Sums(NamedTuple):
         return float(np.logaddexp.reduce(self.log_sums + t * np.arange(len(self.log_sums))))
 
     def shift(self, expected_size: float) -> float:
-        """The t with that expected size."""
+        """The t that gives this expected size."""
         middle = float(np.log(expected_size)) - float(self.log_sums[1])
         low, high = middle - 1.0, middle + 1.0
         while self.expected(low) > expected_size:
@@ -100,16 +100,16 @@ class Sums(NamedTuple):
 
 
 def largest_sum(rank: int) -> int:
-    """How many items e_k is needed for: expected sizes go to half of the rank, sizes five deviations beyond it."""
+    """Largest k for which e_k is needed: half of the rank, the largest expected size, plus five deviations."""
     return min(rank, int(0.5 * rank + 2.5 * np.sqrt(rank)) + 5)
 
 
 def grown_sums(units: FloatArray, log_weights: FloatArray, power: float, rng: np.random.Generator) -> Sums:
     """log e_k, e_k = Σ_{|S|=k} e^{w(S)} det([UUᵀ]_S)^power, for unit rows U (M, d) and weights w (M,).
 
-    Sets grow one item at a time, each with probability proportional to the new weight. If T grows from S by m, it has
-    k + 1 orders, so e_{k+1}/e_k = E[Σ_m w(m | S)] / (k + 1) over sets of size k; particles that differ too much are
-    resampled (a sequential Monte Carlo estimate). O(MdK) for each particle.
+    Sets grow one item at a time, each with probability proportional to the new weight. A set of k + 1 items can grow
+    from k + 1 sets S, so e_{k+1}/e_k = E[Σ_m w(m | S)] / (k + 1) over sets S of size k; particles whose weights differ
+    too much are resampled (sequential Monte Carlo). O(MdK) for each particle.
     """
     some = np.flatnonzero(np.isfinite(log_weights))
     units, log_weights = units[some], log_weights[some]
@@ -136,7 +136,7 @@ def grown_sums(units: FloatArray, log_weights: FloatArray, power: float, rng: np
 
 
 class _Grown(NamedTuple):
-    """n sets that grow side by side."""
+    """n sets that grow in parallel."""
 
     log_weights: FloatArray  # (n, M) of items outside, −inf inside
     left: FloatArray  # (n, M) squared residuals of the unit rows
@@ -152,7 +152,7 @@ class _Grown(NamedTuple):
             return odds / total[:, None], np.log(total) + top[:, 0]
 
     def take(self, kept: IntArray) -> "_Grown":
-        """Some of the sets, perhaps several times."""
+        """Some of the sets, possibly repeated."""
         return _Grown(self.log_weights[kept], self.left[kept], self.basis[:, kept])
 
     def add(self, units: FloatArray, new: IntArray, k: int) -> None:

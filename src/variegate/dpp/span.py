@@ -1,4 +1,4 @@
-"""Rows of Φ of any magnitude, and the one test of whether a row lies in the span of others.
+"""Rows of Φ of any magnitude, and the test of whether a row lies in the span of others.
 
 A row counts as inside a span when its residual is shorter than its floor: 10⁻¹² of its length in the Φ given by the
 user, so conditioning, which shortens rows, does not change the result. The directions of a span built from near-copies

@@ -44,7 +44,7 @@ class Volume:
 
     @underflow_is_zero
     def prefetch(self, sets: Sequence[IntArray]) -> None:
-        """Compute what these sets need in one product."""
+        """Compute the cosines that these sets need in one product."""
         if len(sets):
             self._cosines.prefetch(np.unique(np.concatenate(sets)).astype(np.int64))
 
@@ -81,7 +81,7 @@ class Volume:
     def exchange_gains(self, S: IntArray) -> FloatArray:
         """log ν(S∖j ∪ m) − log ν(S) for each member j and every m outside (|S|, M); S must be independent. O(M|S|²).
 
-        Near the span of S∖j only a few digits are correct: enough to choose which exchange to try.
+        Near the span of S∖j only a few digits are correct, enough to choose which exchanges to try.
         """
         cosines = self._cosines.rows(S)
         C = self._factor(S, cosines[:, S])

@@ -49,9 +49,6 @@ class DiverseRegressor(RegressorMixin, DiverseSelector):  # type: ignore[misc]
             example = np.ravel(y).tolist()[0]
             raise ValueError(f"y must hold numbers, got {example!r}; for classes use DiverseClassifier.") from None
 
-    def _shaped(self, intercept: FloatArray, coef: FloatArray) -> tuple[float, FloatArray]:
-        return float(intercept[0]), coef[0]
-
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return the mean of y for new rows, averaged over sets, (n,); with `return_std` also standard deviations."""
         (law,) = self._laws(X)

@@ -220,8 +220,8 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _shaped(self, intercept: FloatArray, coef: FloatArray) -> tuple[Any, FloatArray]:
-        """Return intercepts (K,) and coefficients (K, M) in their public shape."""
-        return intercept, coef
+        """Return intercepts (K,) and coefficients (K, M) in their public shape: for one outcome, a number and (M,)."""
+        return float(intercept[0]), coef[0]
 
     # --- results -------------------------------------------------------------------------------------------
 

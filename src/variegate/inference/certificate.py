@@ -1,20 +1,20 @@
-"""Columns that were left out: the probability that each could have, from one pass over all of them.
+"""Inclusion probabilities of columns that were left out, from one pass over all of them.
 
-The posterior was sampled on some features. A set T with a column m that was left out is, without m, a set R of these
-features with one place to fill. With o(j | R) the odds of a feature given R, the odds of m against those that could
-fill the place, or leave it empty, are
+The posterior was sampled over some of the columns. A set T with one left-out column m is a set R of sampled features
+with one more place, which m fills. With o(j | R) the odds of feature j given R, the odds of m filling the place,
+against any sampled feature filling it or none, are
 
-    h(m | R) = o(m | R) / (1 + Σ_j o(j | R)),
+    h(m | R) = o(m | R) / (1 + Σ_j o(j | R)).
 
-and summed over the places of a set S of the posterior, those of its members and a further one,
+Summed over the places of a posterior set S, those of its members and one more,
 
     odds(m) = E_S [ h(m | S) + Σ_{j ∈ S} h(m | S∖j) ]
 
-are exactly the posterior odds of m, if no other column that was left out is in: each T is counted once, shared out
-over the sets from which it can be reached in proportion to their probability. Of m the prior knows no similarity: it
-counts as unlike all others, where a DPP prior would give it less. What it would have with others of those left out is
-not counted, so that their sum is an estimate: of 10,000 and 100,000 genotypes 2.6, 3.1, 7.0 and 7.9, where fits of all
-columns in memory have 3.2, 3.1, 8.3 and 7.9.
+are exactly the posterior odds of m if no other left-out column is in the set: each T is counted once, divided among
+the sets from which it can be reached in proportion to their probability. The similarity of m is not known: m counts as
+unlike all others, where a DPP prior would make it less probable. Sets with several left-out columns are ignored, so
+the sum over columns is an estimate: 2.6, 3.1, 7.0 and 7.9 for tables of 10,000 and 100,000 genotypes, where fits of
+all columns in memory give 3.2, 3.1, 8.3 and 7.9.
 """
 
 from collections.abc import Sequence
@@ -31,26 +31,26 @@ from .chain.problem import Grid
 from .outside import Given, LookOutside, stacked
 from .target import OthersRatio, Target
 
-SETS = 24  # of the posterior: with 12 a column of probability 0.02 goes unseen now and then, 48 take twice the time
-ROW_BYTES = 1 << 29  # of the rows that columns are multiplied with, for tables with very many rows
-FEWEST = 6
-# A column that could have this probability must not be left out: a tenth of the error that probabilities are known to.
+SETS = 24  # posterior sets: with 12, a column of probability 0.02 is sometimes missed; 48 take twice the time
+ROW_BYTES = 1 << 29  # limit for the rows that columns are multiplied with; tables with very many rows get fewer sets
+FEWEST = 6  # sets, even if their rows take more
+# Columns above this probability must not be left out: a tenth of the default Monte Carlo error of a probability.
 JOINS = 0.003
 
 
 class Certificate(NamedTuple):
-    """How sure it is that no column that matters was left out, and what the passes over the whole table found.
+    """What the passes over the whole table found: whether a column that matters was left out.
 
     >>> Certificate(left_out=1000, passes=2, joined=5, largest=0.001, expected=0.02).joined
     5
     """
 
     left_out: int  # columns
-    passes: int  # over the whole table, the first look among them
-    joined: int  # columns, after the first look
-    largest: float  # probability of any column left out, estimated from some sets of the posterior
+    passes: int  # over the whole table, including the first look
+    joined: int  # columns added after the first look
+    largest: float  # probability of a left-out column, estimated from some posterior sets
     expected: float  # sum of these probabilities
-    imputed: int = 0  # missing entries of the table, which count as the mean of their column
+    imputed: int = 0  # missing entries of the table, replaced by the mean of their column
 
     def sentence(self) -> str:
         """The certificate in words.
@@ -70,14 +70,14 @@ class Certificate(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """A set of the posterior, and the target with its slab precision and nuisance."""
+    """A posterior set, and the target with the slab precision and nuisance drawn with it."""
 
     S: IntArray
     target: Target
 
 
 def how_many_sets(sets: Sequence[IntArray], n_rows: int) -> int:
-    """SETS, or fewer, where their rows would take more than ROW_BYTES."""
+    """SETS, or fewer if their rows would take more than ROW_BYTES."""
     each = 4 * n_rows * (float(np.mean([len(S) for S in sets])) + SHARED)
     return int(np.clip(ROW_BYTES // max(each, 1.0), FEWEST, SETS))
 
@@ -86,22 +86,22 @@ def certify(
     drawn: Sequence[Drawn], grid: Grid, tilt: FloatArray | None, moments: Moments, left_out: npt.NDArray[np.bool_],
     counted: float = np.inf,
 ) -> LookOutside:  # fmt: skip
-    """The pass that looks at the columns `left_out` (M,), given sets of the posterior.
+    """The pass over the columns `left_out` (M,), given posterior sets.
 
-    `tilt` (M,) is added to a column's log-odds; columns with odds above `counted` don't count in sums of ratios.
+    `tilt` (M,) is added to the columns' log-odds; sums of ratios omit columns with odds above `counted`.
     """
     return stacked([_given(one, grid) for one in drawn], tilt, moments, left_out, counted)
 
 
 def fitted_ratio(drawn: Sequence[Drawn], ratio: FloatArray, n: int) -> OthersRatio:
-    """The likelihood ratio of a column that was left out, as a power of the slab precision, from its sums (K,)."""
+    """Fit the mean likelihood ratio of n left-out columns as a power of the slab precision, from their sums (K,)."""
     log_c = np.log([one.target.slab_precision or 1.0 for one in drawn])
     with np.errstate(divide="ignore"):
         log_ratio = np.log(ratio / max(n, 1))
     if not np.isfinite(log_ratio).all():
         return OthersRatio()
     spread = log_c - log_c.mean()
-    # of a column that says nothing it is √(c/(c + N)) or so
+    # for a column unrelated to y the ratio is about √(c/(c + N)): a slope between 0 and ½
     slope = float(np.clip(spread @ log_ratio / (spread @ spread), 0.0, 0.5)) if spread @ spread > 0 else 0.0
     return OthersRatio(float(log_ratio.mean()), slope, (float(log_c.min()), float(log_c.mean()), float(log_c.max())))
 
@@ -132,14 +132,14 @@ def _units(likelihood: Any, S: IntArray) -> list[IntArray]:
 
 
 def place_weights(one: Drawn, grid: Grid) -> tuple[float, FloatArray]:
-    """Log weights of a further place in the set and of those of its members (|S|,), averaged over prior sizes.
+    """Log weights of one more place in the set, and of its members' places (|S|,), averaged over prior sizes.
 
-    The odds of a column are its likelihood ratio, given that it takes the place, times these.
+    The odds of a column taking a place are its likelihood ratio there times the weight.
     """
     S, target = one
     batch = target.evaluate([S])
     log_odds, prior = target.log_odds(batch)[0], target.prior_shift
-    own = log_odds[S] - batch.gains[0][S]  # what the prior has for a member: its log-odds, and what it adds to ν
+    own = log_odds[S] - batch.gains[0][S]  # the prior's part: a member's log-odds, and its contribution to ν
     shares = exchange_shares(target, S)
     if target.size is not None:
         return -np.inf, prior - own - shares
@@ -162,7 +162,7 @@ def exchange_shares(target: Target, S: IntArray) -> FloatArray:
 
 
 def _log_sizes(size: int, target: Target, grid: Grid) -> FloatArray:
-    """Log probabilities (I,) of the prior sizes, given the set's own size and the slab precision."""
+    """Log probabilities (I,) of the prior sizes, given the size of the set and the slab precision."""
     c = target.slab_precision
     j = 0 if c is None else int(np.argmin(np.abs(grid.log_c - np.log(c))))
     log_p = size * grid.log_kappa - grid.log_normalizer + grid.log_prior[:, j]

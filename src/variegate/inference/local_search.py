@@ -4,12 +4,13 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from ..sets import membership
 from ..types import IntArray
 from .target import Target
 
-IMPROVEMENT = 1e-8
+IMPROVEMENT = 1e-8  # nats by which a move must raise log p(y, S)
 NOTHING = np.empty(0, dtype=np.int64)
-CHECKED = 3  # number of the most promising moves that are evaluated in each round
+CHECKED = 3  # moves with the largest predicted value that are evaluated in each round
 
 
 def polish(
@@ -96,10 +97,10 @@ def grow(
 def diverse_sets(
     target: Target, diversities: Iterable[float], sizes: Iterable[int]
 ) -> Iterator[tuple[float, int, IntArray]]:
-    """The best set of each size under each exponent of the prior's volume: (β, size, S), β and sizes from small on.
+    """Yield the best set of each size under each exponent β of the prior's volume: (β, size, S), in increasing order.
 
-    Each search starts from its neighbours: the set of the size before, grown, and the set of this size under the β
-    before. Sizes that no set can have are left out.
+    Each search starts from its neighbours: the set of the previous size, grown, and the set of this size under the
+    previous β. Sizes that no set can have are skipped.
     """
     before: dict[int, IntArray] = {}
     for beta in sorted(diversities):
@@ -115,14 +116,13 @@ def diverse_sets(
 
 
 def resize(target: Target, S: IntArray, size: int, settled: IntArray = NOTHING) -> IntArray:
-    """Add or remove features one by one, by their flip gains, until S has `size`; those in `settled` stay in or out.
+    """Add or remove features one by one, by flip gains, until S has `size`; those in `settled` stay in or out.
 
-    S stays smaller if no further feature can be added.
+    S stays smaller if no more features can be added.
     """
     while len(S) != size:
         gains = target.log_odds(target.evaluate([S]))[0]
-        inside = np.zeros(target.n_features, dtype=bool)
-        inside[S] = True
+        inside = membership([S], target.n_features)[0]
         wrong = inside if len(S) < size else ~inside
         gains = np.where(inside, -gains, gains)
         gains[wrong] = -np.inf

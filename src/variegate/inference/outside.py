@@ -1,4 +1,4 @@
-"""A pass over columns that were left out: the odds that each is in a set, given some sets of the posterior."""
+"""One pass over columns that were left out: the odds that each is in a set, given some posterior sets."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,40 +13,40 @@ from ..likelihoods import Factor, Members, Probe
 from ..types import FloatArray, IntArray
 
 # Products are centred after the multiplication if all means of a block are below this many standard deviations: in
-# single precision that costs two of seven digits, and saves half of the time.
+# single precision that costs two of seven digits and saves half the time.
 NEAR = 100.0
-NEGLIGIBLE = -23.0  # log of odds that are not computed: over 10⁶ columns they add up to 10⁻⁴
+NEGLIGIBLE = -23.0  # smaller log-odds are not computed: over 10⁶ columns such odds add up to at most 10⁻⁴
 
 
 class Outside(NamedTuple):
-    """Columns that were left out; arrays (w,)."""
+    """Results for w left-out columns."""
 
-    odds: FloatArray  # that the column is in a set, against that no column of those left out is
-    ratio: FloatArray  # (K,) likelihood ratios given each set, times what the prior knows, summed over the columns
+    odds: FloatArray  # (w,) of the column being in a set, against no left-out column being in it
+    ratio: FloatArray  # (K,) likelihood ratios given each set, times e^tilt, summed over the columns
 
 
 class Given(NamedTuple):
-    """A set as the pass needs it: for each outcome a probe, and weights of the places that a column can take."""
+    """What the pass needs of one set: a probe for each outcome, and weights of the places that a column can take."""
 
     probes: tuple[Probe, ...]
     members: tuple[Members, ...]
     first: IntArray  # (J + 1,) first column of each member of the set
-    log_addition: float  # weight of the set with a column more
-    log_exchange: FloatArray  # (J,) of the set with a column in place of a member
+    log_addition: float  # log weight of adding a column
+    log_exchange: FloatArray  # (J,) log weights of exchanging each member for a column
 
 
 @dataclass(frozen=True, eq=False)
 class LookOutside:
-    """The work of the pass: products of each block with the rows of the probes, and from all of them the odds."""
+    """The pass: products of each block with the rows of the probes, then the odds from all products."""
 
     sets: tuple[Given, ...]  # their probes hold no rows
-    rows: npt.NDArray[np.float32]  # (R, N) of all probes, each once
+    rows: npt.NDArray[np.float32]  # (R, N) of all probes, without repeats
     squares: npt.NDArray[np.float32]  # (Q, N)
-    place: tuple[tuple[IntArray, int], ...]  # where the rows and squares of each probe are, set by set
-    tilt: FloatArray | None  # (M,) what the prior knows of single columns
+    place: tuple[tuple[IntArray, int], ...]  # positions of each probe's rows and squares, set by set
+    tilt: FloatArray | None  # (M,) added to the prior log-odds of single columns
     moments: Moments
-    left_out: npt.NDArray[np.bool_]  # (M,) the others have no odds
-    counted: float  # odds up to which a column counts in `ratio`
+    left_out: npt.NDArray[np.bool_]  # (M,) other columns get no odds
+    counted: float  # columns with larger odds are not part of `ratio`
 
     def of_block(self, values: npt.NDArray[Any], block: Block) -> tuple[FloatArray, FloatArray]:
         """Products with the centred columns, multiplied in single precision."""
@@ -70,12 +70,12 @@ class LookOutside:
     def together(
         self, upper: tuple[FloatArray, FloatArray], lower: tuple[FloatArray, FloatArray]
     ) -> tuple[FloatArray, FloatArray]:
-        """Products with the rows of both blocks."""
+        """Products with the rows of both blocks together."""
         return upper[0] + lower[0], upper[1] + lower[1]
 
     def of_columns(self, found: tuple[FloatArray, FloatArray], columns: slice) -> Outside:
         """Odds and likelihood ratios of the columns."""
-        scale = self.moments.inverse_scale[columns]
+        scale = self.moments.take(columns).inverse_scale
         cross, squares = found[0] * scale, found[1] * scale**2
         tilt = np.zeros(len(scale)) if self.tilt is None else self.tilt[columns].copy()
         tilt[(scale == 0) | ~self.left_out[columns]] = -np.inf
@@ -88,7 +88,7 @@ class LookOutside:
 
 
 def _neighbours(given: Given, places: Any, cross: FloatArray, squares: FloatArray) -> tuple[Any, ...]:
-    """All columns given one set, as the compiled loop takes them."""
+    """Arguments of the compiled loop for all columns given one set."""
     found = []
     for probe, (rows, square) in zip(given.probes, places, strict=False):
         n = probe.factor.L.shape[0] + 1
@@ -108,7 +108,7 @@ def _neighbours(given: Given, places: Any, cross: FloatArray, squares: FloatArra
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def gain(x: float, shape: float, left: float, floor: float) -> float:
-    """The part of a log evidence that an explained part x changes."""
+    """Change of the log evidence if x more is explained, without the determinant."""
     return 0.5 * x if shape == 0.0 else -shape * np.log(max(1.0 - 0.5 * x / left, floor / left))
 
 
@@ -117,9 +117,9 @@ def add_odds(
     d: FloatArray, e: FloatArray, W: FloatArray, means: FloatArray, noise: FloatArray, first: IntArray,
     log_addition: float, log_exchange: FloatArray, tilt: FloatArray, odds: FloatArray, ratio: FloatArray,
 ) -> None:  # fmt: skip
-    """Add what one set says to the odds of every column (w,), and fill in their likelihood ratios.
+    """Add one set's contribution to the odds of every column (w,), and fill in the likelihood ratios.
 
-    From K outcomes: d, e (K, w), W (K, k, w), means (K, k).
+    For K outcomes: d, e (K, w), W (K, k, w), means (K, k).
     """
     K, w = d.shape
     base, bound, left, moved = tilt.copy(), np.empty(w), np.empty((K, w)), np.empty((K, w))
@@ -157,9 +157,9 @@ def add_odds(
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def raise_bound(bound: FloatArray, left: FloatArray, moved: FloatArray, own: float, noise: FloatArray) -> None:
-    """Add to each bound (w,) at least what an exchange gains in one outcome, without a logarithm.
+    """Add an upper bound on the gain of an exchange in one outcome to `bound` (w,), without a logarithm.
 
-    Most exchanges are negligible, and −a log(1 − y) ≤ a y/(1 − y) tells which.
+    Most exchanges are negligible; −a log(1 − y) ≤ a y/(1 − y) shows which.
     """
     if noise[1] == 0.0:
         for m in range(len(bound)):
@@ -174,7 +174,7 @@ def raise_bound(bound: FloatArray, left: FloatArray, moved: FloatArray, own: flo
 def stacked(
     sets: Sequence[Given], tilt: FloatArray | None, moments: Moments, left_out: npt.NDArray[np.bool_], counted: float
 ) -> LookOutside:
-    """The pass for these sets; rows that several probes share are multiplied once."""
+    """The pass for these sets; rows shared by several probes are multiplied once."""
     rows: dict[bytes, tuple[int, npt.NDArray[np.float32]]] = {}
     squares: list[npt.NDArray[np.float32]] = []
     place: list[tuple[IntArray, int]] = []

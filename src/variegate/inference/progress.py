@@ -1,4 +1,4 @@
-"""Progress reports of solvers, and the warning if they do not converge."""
+"""Progress reports of the solvers, and the warning for fits that do not converge."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -27,7 +27,7 @@ class Progress(NamedTuple):
     elbo: float
     expected_size: float
     theta: FloatArray | None = None  # (M,) current θ of variational solvers
-    error: float | None = None  # largest Monte Carlo error of a probability so far, of the chain
+    error: float | None = None  # of the chain: largest Monte Carlo error of a probability so far
 
 
 Callback = Callable[[Progress], None]

@@ -19,19 +19,19 @@ from ..likelihoods import (
     roughly,
 )
 from ..priors import Prior, volume_prior
-from ..sets import as_index_set, as_size
+from ..sets import as_index_set, as_size, membership
 from ..types import FloatArray, IntArray
 
 Family = Literal["dpp", "bernoulli"]
 
-# Mean field gives two copies of a feature a positive joint probability, a DPP prior gives them zero, so the divergence
-# would be infinite. For this pair only, this fraction of its diagonal is added to ΦΦᵀ.
+# Mean field gives two copies of a feature a positive joint probability where a DPP prior gives them zero, so the
+# divergence would be infinite. Only for this combination, this fraction of the diagonal is added to ΦΦᵀ.
 NUGGET = 1e-6
-FEW_FEATURES = 16  # 2^16 sets
-LARGEST_WITH_NUGGET = 2048
-CACHE_BYTES = 1 << 22
+FEW_FEATURES = 16  # at most 2^16 sets: draws repeat
+LARGEST_WITH_NUGGET = 2048  # features; the exact normaliser with a nugget needs an (M, M) array, here 32 MiB
+CACHE_BYTES = 1 << 22  # of evaluations, 16 bytes per feature and set
 NO_NORMALIZER = Sums(np.zeros(1), 0)
-EVIDENCES = 1 << 13  # number of evidences cached besides the evaluations
+EVIDENCES = 1 << 13  # evidences cached in addition to the evaluations
 
 
 class Evaluation(NamedTuple):
@@ -57,7 +57,7 @@ class Batch(NamedTuple):
 
 
 class OthersRatio(NamedTuple):
-    """Likelihood ratio of a feature that is left out given a set, on average: a power of the slab precision c.
+    """Mean likelihood ratio, given a set, of a feature that was left out: a power of the slab precision c.
 
     >>> OthersRatio().log_at(np.zeros(1))  # none of them is ever in a set
     array([-inf])
@@ -65,10 +65,10 @@ class OthersRatio(NamedTuple):
 
     log_mean: float = -np.inf
     slope: float = 0.0
-    log_c: tuple[float, float, float] = (0.0, 0.0, 0.0)  # lowest, mean and highest that were seen; beyond, as there
+    log_c: tuple[float, float, float] = (0.0, 0.0, 0.0)  # lowest, mean and highest seen; clipped to this range
 
     def log_at(self, log_c: FloatArray) -> FloatArray:
-        """Its log, for log slab precisions (J,)."""
+        """Its log at log slab precisions (J,)."""
         low, mean, high = self.log_c
         return self.log_mean + self.slope * (np.clip(log_c, low, high) - mean)
 
@@ -95,9 +95,9 @@ class Target:
     family: Family = "dpp"
     phi: npt.NDArray[np.floating] | None = None
     size: int | None = None
-    others: int = 0  # features that are left out, each as probable a priori as these without their `tilt`
+    others: int = 0  # number of features left out; each has the prior log-odds of these features without `tilt`
     others_ratio: OthersRatio = OthersRatio()  # noqa: RUF009
-    tilt: FloatArray | None = None  # (M,) what the prior knows of single features, a part of its θ
+    tilt: FloatArray | None = None  # (M,) the part of the prior's θ that is given for single features
     _volume: Volume | None = field(default=None, repr=False)
     _cache: dict[bytes, Evaluation] = field(default_factory=dict, repr=False)
     _evidence: dict[bytes, float] = field(default_factory=dict, repr=False)
@@ -115,8 +115,8 @@ class Target:
             )
         if self.likelihood.n_features != self.prior.n_items:
             raise ValueError(
-                "likelihood and prior must have the same features, got "
-                f"{self.likelihood.n_features} and {self.prior.n_items} of them."
+                "likelihood and prior must have the same number of features, got "
+                f"{self.likelihood.n_features} and {self.prior.n_items}."
             )
         if self.family not in ("dpp", "bernoulli"):
             raise ValueError(f'family must be "dpp" or "bernoulli", got {self.family!r}.')
@@ -137,7 +137,7 @@ class Target:
     def _check_rank(self) -> None:
         if self.size is None:
             return
-        # if the family has no ν, the prior has a nugget, and only zero rows make a set impossible
+        # if the family has no ν, the prior has a nugget: then only zero rows make a set impossible
         rank = min(self.distribution(np.zeros(self.n_features)).rank, int((~self.impossible).sum()))
         if self.prior_has_volume and self.n_features > LARGEST_WITH_NUGGET:
             rank = min(rank, self.prior.rank)
@@ -176,12 +176,12 @@ class Target:
 
     @property
     def prior_shift(self) -> float:
-        """The constant in the prior's log-odds, without what is known of single features."""
+        """The prior's log-odds without `tilt`, the same for all features."""
         return float(self.prior.theta[0] - (0.0 if self.tilt is None else self.tilt[0]))
 
     @property
     def nuisance(self) -> float:
-        """The likelihood's further parameter; NaN if it has none."""
+        """The likelihood's nuisance parameter; NaN if it has none."""
         return self.likelihood.nuisance if isinstance(self.likelihood, QuadraticLikelihood) else np.nan
 
     @property
@@ -213,7 +213,7 @@ class Target:
 
     @property
     def sets_recur(self) -> bool:
-        """Whether there are so few sets that most draws are in the cache."""
+        """Whether there are so few sets that draws repeat."""
         return self.n_features <= FEW_FEATURES
 
     def distribution(self, theta: FloatArray) -> SetDistribution:
@@ -222,7 +222,7 @@ class Target:
 
     @cached_property
     def _family(self) -> IndependentSets | LowRankDPP:
-        """A member of the family; Φ is checked and measured once."""
+        """The member with θ = 0, made once: Φ is checked and its norms are computed once."""
         nothing = np.zeros(self.n_features)
         if self.phi is None or self.family == "bernoulli":
             return IndependentSets(nothing)
@@ -271,9 +271,9 @@ class Target:
         return replace(self, prior=prior)
 
     def with_diversity(self, diversity: float) -> Self:
-        """The same with another exponent of ν in the prior; its normaliser is right for 0 and 1 only.
+        """The same with another exponent of ν in the prior, whose normaliser is correct for 0 and 1 only.
 
-        Sets of one size can be compared under it, which needs no normaliser.
+        Sets of the same size can still be compared: that needs no normaliser.
         """
         if diversity in (0.0, 1.0):
             return self.with_prior(volume_prior(self.phi, self.prior.theta, diversity))
@@ -286,11 +286,11 @@ class Target:
         return self.with_likelihood(self.likelihood.with_slab_precision(c))
 
     def with_nuisance(self, value: float) -> Self:
-        """The same with another value of the likelihood's further parameter; the evaluations start anew."""
+        """The same with another value of the nuisance parameter and an empty cache."""
         return self.with_likelihood(cast(QuadraticLikelihood, self.likelihood).with_nuisance(value))
 
     def roughly(self, rough: bool) -> Self:
-        """The same with a rougher, faster likelihood for a fit, or with the accurate one."""
+        """The same with the rougher, faster likelihood used inside a fit, or with the accurate one."""
         likelihood = roughly(self.likelihood, rough)
         return self if likelihood is self.likelihood else self.with_likelihood(likelihood)
 
@@ -315,7 +315,7 @@ class Target:
         return self.diversity - float(self.family_has_volume)
 
     def log_evidence(self, S: npt.ArrayLike) -> float:
-        """log p(y|S), from the cache if it is there."""
+        """log p(y|S), cached."""
         return self._known_evidence(as_index_set(S, self.n_features))
 
     def _known_evidence(self, S: IntArray) -> float:
@@ -378,7 +378,7 @@ class Target:
 
     def _volume_gains(self, S: IntArray) -> VolumeGains:
         if not self.prior_has_volume and self.volume.log_volume(S) == -np.inf:
-            # without ν in the target, its local search may try copies; q never draws them
+            # if the target has no ν, its local search may try copies; q never draws them
             return VolumeGains(-np.inf, np.full(self.n_features, -np.inf))
         return self.volume.flip_gains(S)
 
@@ -387,15 +387,7 @@ class Target:
         _forget(self._cache, max(CACHE_BYTES // (16 * self.n_features), 1))
 
 
-def membership(sets: Sequence[IntArray], n_features: int) -> npt.NDArray[np.bool_]:
-    """γ of each set (n, M)."""
-    members = np.zeros((len(sets), n_features), dtype=bool)
-    for row, S in zip(members, sets, strict=True):
-        row[S] = True
-    return members
-
-
 def _forget(known: dict[bytes, Any], room: int) -> None:
-    """Drop the oldest entries, so that `room` remain."""
+    """Drop the oldest entries until `room` remain."""
     while len(known) > room:
         del known[next(iter(known))]

@@ -58,7 +58,12 @@ def is_out_of_core(X: Any) -> bool:
     >>> is_out_of_core(np.eye(3))
     False
     """
-    return isinstance(X, np.memmap | LargeTable) or _is_zarr(X) or _is_dask(X)
+    return isinstance(X, LargeTable) or _is_mapped(X) or _is_zarr(X) or _is_dask(X)
+
+
+def _is_mapped(X: Any) -> bool:
+    """Whether X is a memory map of the user's; joblib maps every array above 1 MB that it hands to a process."""
+    return isinstance(X, np.memmap) and "joblib_memmapping_folder" not in str(X.filename)
 
 
 def open_large_table(path: str | Path) -> LargeTable:

@@ -1,4 +1,4 @@
-"""Likelihoods of a linear predictor whose evidence a Gaussian approximates: what EP and Laplace's method share."""
+"""Likelihoods that approximate the posterior of the coefficients by a Gaussian: the basis of EP and Laplace."""
 
 import copy
 from collections.abc import Iterator, Sequence
@@ -19,13 +19,13 @@ from .protocol import Coefficients, FlipGains, Predictive, QuadraticForm
 
 FIXED_VARIANCE = 100.0  # prior variance of the intercept and of the standardised covariates' coefficients
 BATCH_BYTES = 1 << 22  # products with X are batched over sets up to this size
-COLUMN_BYTES, KEPT_COLUMNS = 1 << 25, 48  # columns in use are kept up to this size, or this many
-# Beyond so many rows, classes and counts are not augmented: the form around the posterior is as good as exact.
-# At 20,000 rows of classes (M = 1,000), 99.5 % of its moves are accepted, and a fit takes half of the time.
+COLUMN_BYTES, KEPT_COLUMNS = 1 << 25, 48  # cache of columns in use: this size, or this many if that is more
+# With more rows, classes and counts are not augmented: the expansion around the posterior is as good as exact. With
+# 20,000 rows of classes (M = 1,000), 99.5 % of its moves are accepted, and a fit takes half the time.
 TALL = 10_000
-ANSWERS = 512  # sets whose coefficients are remembered: more than a prediction averages over
+ANSWERS = 512  # sets whose coefficients are cached: more than a prediction averages over
 BLOCK = 1024  # columns whose curvature is computed together
-SHARED = 16  # vectors for what rows share, where a column is not held: as close as flip gains are; 8 are not
+SHARED = 16  # vectors that approximate the shared curvature in probes: as accurate as flip gains; 8 are not
 
 
 class Solution(NamedTuple):
@@ -39,9 +39,9 @@ class Solution(NamedTuple):
 class ApproximateLikelihood:
     """η = β₀ + C̃δ + X̃_S β, β_j ~ N(0, 1/c), β₀, δ_j ~ N(0, 100), columns of X and covariates standardised.
 
-    A member solves one set (`_solve`) and says what new rows follow (`_law`). Around the solution the likelihood is
-    Gaussian terms exp(bᵀη − ½ηᵀAη). Flip gains keep the terms of S, so they are those of a Gaussian model, exact to
-    first order because the evidence is stationary in the terms:
+    A subclass solves one set (`_solve`) and gives the law of new rows (`_law`). Around the solution, the likelihood is
+    replaced by Gaussian terms exp(bᵀη − ½ηᵀAη). Flip gains keep the terms of S, so they are those of a Gaussian model,
+    exact to first order because the evidence is stationary in the terms:
 
         Δ_m = ½ log c − ½ log d_m + ½ e_m²/d_m,  d_m = c + x̃_mᵀAx̃_m − |L⁻¹Z_SᵀAx̃_m|².
     """
@@ -58,25 +58,25 @@ class ApproximateLikelihood:
         self.slab_precision = checks.positive(slab_precision, "slab_precision")
         self._weights, self._design, self._covariates = weights, design, covariate_design(C, weights)
         self._gains_design: Design | RoughDesign = design
-        # gathering columns of a C-ordered table misses the cache at every entry, so those in use are kept as rows
+        # gathering columns of a C-ordered table misses the CPU cache at every entry, so those in use are kept as rows
         self._columns = GramRows(design.column_rows, M, max(COLUMN_BYTES, 8 * N * KEPT_COLUMNS), width=N)
         ones = np.ones((int(intercept), N))
         self._fixed = np.vstack([ones, self._covariates.columns(np.arange(C.shape[1])).T])
         self._intercept = intercept
         self._answers: dict[bytes, Factor] = {}
 
-    # --- members differ in these --------------------------------------------------------------------------------
+    # --- subclasses implement these -----------------------------------------------------------------------------
 
     def _solve(self, S: IntArray) -> Solution:
-        """The posterior of the coefficients given S, from what is known of other sets."""
+        """The posterior of the coefficients given S, warm-started from other sets."""
         raise NotImplementedError
 
     def _solve_anew(self, S: IntArray) -> Solution:
-        """The same from nothing: what users see must not depend on earlier calls."""
+        """The same without a warm start: what users see must not depend on earlier calls."""
         raise NotImplementedError
 
     def _law(self, mean: FloatArray, variance: FloatArray) -> Predictive:
-        """What follows from linear predictors with these moments (n,)."""
+        """The predictive law of rows whose linear predictors have these moments (n,)."""
         raise NotImplementedError
 
     # --- evidence -----------------------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ class ApproximateLikelihood:
         return twin
 
     def with_nuisance(self, value: float) -> Self:
-        """Return itself: there is no such parameter."""
+        """Return itself: there is no nuisance parameter."""
         return self
 
     def log_evidence(self, S: IntArray) -> float:
@@ -153,12 +153,12 @@ class ApproximateLikelihood:
         return np.split(cross, np.cumsum([len(r) for r in rows])[:-1]), squares
 
     def _shared_squares(self, given: Auxiliary) -> FloatArray:
-        """What rows share of x̃ᵀAx̃ (M,), a block of columns at a time. O(NM)."""
+        """The shared part of x̃ᵀAx̃ (M,), a block of columns at a time. O(NM)."""
         factors = (given.factor(self._design.column_rows(some)) for some in self._column_blocks())
         return np.concatenate([np.square(F).sum(axis=0) for F in factors])
 
     def _batches(self, sets: Sequence[IntArray]) -> Iterator[slice]:
-        """Cut the sets into runs whose stacked rows times M stay below BATCH_BYTES, one set at least."""
+        """Split the sets into runs whose stacked rows times M stay below BATCH_BYTES, with at least one set each."""
         start, rows, most = 0, 0, BATCH_BYTES // (8 * self.n_features)
         for i, S in enumerate(sets):
             needed = len(S) + len(self._fixed) + 2
@@ -202,7 +202,7 @@ class ApproximateLikelihood:
         return [form._replace(fixed=np.vstack([form.fixed, F])) if len(F) else form]
 
     def gram_rows(self, S: IntArray, auxiliary: Auxiliary) -> list[tuple[FloatArray, QuadraticForm]]:
-        """Rows of the Gram matrix given the terms (|S|, M), and the form over all columns, without what rows share."""
+        """Rows of the Gram matrix given the terms (|S|, M), and the form over all columns, without the shared part."""
         k = len(S)
         rows = np.vstack([auxiliary.times(np.vstack([self._columns.rows(S), self._fixed])), auxiliary.information])
         dense = auxiliary.shared.P if isinstance(auxiliary.shared, Dense) else rows[:0]
@@ -237,13 +237,13 @@ class ApproximateLikelihood:
         return QuadraticForm(auxiliary.precision, V, diagonal, information - factor.u @ V)
 
     def _fixed_part(self, auxiliary: Auxiliary) -> Factor:
-        """Of the precision of the fixed coefficients."""
+        """Factor of the precision of the fixed coefficients."""
         A = auxiliary.inner(self._fixed)
         A.flat[:: len(A) + 1] += 1.0 / FIXED_VARIANCE
         return factorise(A, self._fixed @ auxiliary.information)
 
     def probes(self, S: IntArray) -> list[Probe]:
-        """What tells the evidence of further columns given S, with the terms of S, as in flip gains."""
+        """The probe of other columns given S, with the terms of S, as in flip gains."""
         solved = self._solve_anew(S)
         shared = solved.given.shared
         return [
@@ -265,7 +265,7 @@ class ApproximateLikelihood:
     # --- coefficients and predictions ---------------------------------------------------------------------------
 
     def _answer(self, S: IntArray) -> Factor:
-        """The posterior of the coefficients; those of some hundred sets are remembered."""
+        """The posterior of the coefficients, cached for ANSWERS sets."""
         key = S.tobytes()
         if key not in self._answers:
             while len(self._answers) >= ANSWERS:

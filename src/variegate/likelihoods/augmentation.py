@@ -18,15 +18,15 @@ from ..types import FloatArray, IntArray
 from .auxiliary import Auxiliary
 from .flips import factorise
 
-WINDOW = 8  # values of a hyperparameter that are looked at together
-SERIES = 20
+WINDOW = 8  # values of a hyperparameter among which one is drawn
+SERIES = 20  # terms of the Pólya-Gamma series; see `polya_gamma`
 
 
 class Predictor(NamedTuple):
-    """The linear predictor η of coefficients that were drawn, and what is needed to scale it.
+    """The linear predictor η of drawn coefficients, and what is needed to scale it.
 
     With all coefficients times λ and the slab precision c over λ², the slab's density and the volume element cancel;
-    what remains is the likelihood of λη, and the prior of the fixed coefficients, which does not know of c.
+    what remains is the likelihood of λη, and the prior of the fixed coefficients, which does not depend on c.
     """
 
     eta: FloatArray  # (N,)
@@ -43,12 +43,12 @@ class Predictor(NamedTuple):
         return np.asarray(likelihood - 0.5 * self.squares * np.square(scales) + self.n_fixed * np.log(scales))
 
     def auxiliary(self, scale: float, rng: np.random.Generator) -> Auxiliary:
-        """New auxiliary variables given λη."""
+        """Draw new auxiliary variables given λη."""
         return draw(scale * self.eta, self.signs, self.weights, self.probit, rng)
 
 
 def draw_coefficients(Zt: FloatArray, prior: FloatArray, given: Auxiliary, rng: np.random.Generator) -> FloatArray:
-    """Coefficients (k,) of the rows of Zt (k, N), of prior precisions `prior` (k,)."""
+    """Draw coefficients (k,) of the rows of Zt (k, N), with prior precisions `prior` (k,)."""
     A = (Zt * given.precision) @ Zt.T
     A.flat[:: len(A) + 1] += prior
     factor = factorise(A, Zt @ given.information)
@@ -58,30 +58,30 @@ def draw_coefficients(Zt: FloatArray, prior: FloatArray, given: Auxiliary, rng: 
 def draw(
     predictor: FloatArray, signs: FloatArray, weights: FloatArray, probit: bool, rng: np.random.Generator
 ) -> Auxiliary:
-    """Auxiliary variables given the linear predictor (N,)."""
+    """Draw auxiliary variables given the linear predictor (N,)."""
     if probit:
         return Auxiliary(weights, signs * _truncated_sums(signs * predictor, weights.astype(np.int64), rng))
     return Auxiliary(polya_gamma(weights, predictor, rng), 0.5 * weights * signs)
 
 
 def pick(log_weights: FloatArray, rng: np.random.Generator) -> int:
-    """A position drawn by log weights."""
+    """Draw a position with the given log weights."""
     total = np.cumsum(np.exp(log_weights - log_weights.max()))
     return int(np.searchsorted(total, rng.random() * total[-1], side="right"))
 
 
 def window(at: int, length: int, rng: np.random.Generator) -> slice:
-    """Up to WINDOW positions of a grid around a position, at random: the same whichever of them it is."""
+    """A random window of up to WINDOW grid positions with `at` among them; equally probable from each of them."""
     start = at - int(WINDOW * rng.random())
     return slice(max(start, 0), min(start + WINDOW, length))
 
 
 def polya_gamma(weights: FloatArray, predictor: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Draws (N,) of PG(w_i, η_i): of weights 0 and 1 by polyagamma, of others by their series.
+    """Draw from PG(w_i, η_i) (N,): for weights 0 and 1 by polyagamma, for others by the series.
 
     PG(w, η) = (2π²)⁻¹ Σ_k g_k / ((k − ½)² + η²/4π²), g_k ~ Gamma(w): SERIES terms, and a gamma variable with the mean
-    and the variance of the rest, which is a thousandth of the whole. polyagamma's default is 1 % off in the mean for
-    weights such as 2.5, and its own series has ten times the terms.
+    and variance of the rest, a thousandth of the whole. For weights such as 2.5, the mean of polyagamma's default is
+    1 % off, and its own series has ten times as many terms.
     """
     precision = np.zeros_like(predictor)
     one, other = weights == 1.0, (weights > 0) & (weights != 1.0)
@@ -113,9 +113,9 @@ def _series_moments(eta: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _truncated_sums(mean: FloatArray, copies: IntArray, rng: np.random.Generator) -> FloatArray:
-    """Sums (N,) of `copies` draws from N(mean, 1) given that they are positive."""
+    """Sums (N,) of `copies` draws from N(mean, 1) truncated to positive values."""
     each = np.repeat(mean, copies)
-    # P(z > t) is uniform on (0, Φ(mean)): in logs, so that far tails keep their digits
+    # P(z > t) is uniform on (0, Φ(mean)); in logs, to keep the digits of far tails
     z = each - ndtri_exp(np.log(rng.random(len(each))) + log_ndtr(each))
     rows = np.repeat(np.arange(len(mean)), copies)
     return np.asarray(np.bincount(rows, weights=z, minlength=len(mean)), dtype=np.float64)

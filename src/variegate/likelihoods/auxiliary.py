@@ -8,7 +8,7 @@ from ..types import FloatArray
 
 
 class Shared(Protocol):
-    """The part of a curvature that rows share: A = diag(precision) − Pᵀ P, P (p, N)."""
+    """The part of a curvature that couples rows: A = diag(precision) − Pᵀ P, P (p, N)."""
 
     def factor(self, Zt: FloatArray) -> FloatArray:
         """P Zᵀ (p, k) of rows Zt (k, N)."""
@@ -19,12 +19,12 @@ class Shared(Protocol):
         ...
 
     def roughly(self, n: int) -> FloatArray:
-        """Fewer vectors in place of P (at most n, N): PᵀP nearly, and never more."""
+        """Fewer vectors in place of P (at most n, N), which approximate PᵀP from below."""
         ...
 
 
 class Dense(NamedTuple):
-    """A part that rows share, as a few vectors.
+    """A shared part given by a few vectors.
 
     >>> Dense(np.array([[1.0, 2.0]])).factor(np.array([[3.0, 1.0]]))
     array([[5.]])
@@ -41,12 +41,12 @@ class Dense(NamedTuple):
         return np.asarray((Zt @ self.P.T) @ self.P)
 
     def roughly(self, n: int) -> FloatArray:
-        """All of them."""
+        """P itself."""
         return self.P
 
 
 class Auxiliary(NamedTuple):
-    """The terms exp(bᵀη − ½ηᵀAη), A = diag(precision) or less, b the information; arrays (N,).
+    """The terms exp(bᵀη − ½ηᵀAη), A = diag(precision) minus the shared part, b the information; arrays (N,).
 
     >>> given = Auxiliary(np.array([1.0, 2.0]), np.zeros(2))
     >>> given.inner(np.array([[1.0, 1.0]]))
@@ -56,7 +56,7 @@ class Auxiliary(NamedTuple):
     precision: FloatArray
     information: FloatArray
     shared: Shared | None = None
-    nuisance: float = np.nan  # a parameter that was drawn with them, such as the dispersion of counts
+    nuisance: float = np.nan  # a parameter drawn with them, such as the dispersion of counts
 
     def times(self, Zt: FloatArray) -> FloatArray:
         """Z A (k, N) of rows Zt (k, N)."""
@@ -71,7 +71,3 @@ class Auxiliary(NamedTuple):
         """Z A Zᵀ (k, k)."""
         F = self.factor(Zt)
         return np.asarray((Zt * self.precision) @ Zt.T - F.T @ F)
-
-    def squares(self, Zt: FloatArray) -> FloatArray:
-        """Diagonal of Z A Zᵀ (k,)."""
-        return np.asarray(np.square(Zt) @ self.precision - np.square(self.factor(Zt)).sum(axis=0))

@@ -1,4 +1,4 @@
-"""Input checks, once, at the boundary: what was expected, what came, what to do."""
+"""Input checks: errors say what was expected, what was given, and what to do."""
 
 from typing import Any, NamedTuple
 
@@ -11,33 +11,33 @@ from ..design import Design
 from ..types import FloatArray
 
 LARGEST_WEIGHT = 1e9
-LARGEST_VALUE = 1e150  # of new rows
-LARGEST_COUNT = 1e10  # log-likelihoods are sums of terms of about 20 y, of which floats keep 16 digits
+LARGEST_VALUE = 1e150  # of new rows: squares must not overflow
+LARGEST_COUNT = 1e10  # log-likelihoods are sums of terms of about 20 y, and floats keep 16 digits
 OUT = "; leave such rows out"
 
 
 def table(X: Any, name: str = "X", n_columns: int | None = None) -> Any:
-    """Return a finite (N, M) table: dense float32 or float64 without a copy where possible, or sparse CSC."""
+    """Return a finite (N, M) table: dense float32 or float64, without a copy if possible, or sparse CSC."""
     X = sparse.csc_array(X) if sparse.issparse(X) else _numbers(X, name)
     if X.ndim != 2:
-        raise ValueError(f"{name} must be a table (rows, columns); got {X.ndim} dimension(s) of shape {X.shape}.")
+        raise ValueError(f"{name} must be a table (rows, columns), got {X.ndim} dimension(s) of shape {X.shape}.")
     if sparse.issparse(X):
         if not X.has_canonical_format:
             X = X.copy()  # the arrays are the caller's
             X.sum_duplicates()
         X = X.astype(_float_type(X.dtype), copy=False)
     if X.shape[0] == 0 or X.shape[1] == 0:
-        raise ValueError(f"{name} needs at least one row and one column; got shape {X.shape}.")
+        raise ValueError(f"{name} must have at least one row and one column, got shape {X.shape}.")
     if n_columns is not None and X.shape[1] != n_columns:
-        raise ValueError(f"{name} must have {n_columns} columns, as when fitted; got {X.shape[1]}.")
+        raise ValueError(f"{name} must have {n_columns} columns, as when fitted, got {X.shape[1]}.")
     _finite(X.data if sparse.issparse(X) else X, name)
-    if n_columns is not None:  # new rows: those of a fit are measured by their variance
+    if n_columns is not None:  # new rows; those of a fit are checked by their variance
         _holdable(X.data if sparse.issparse(X) else X, name)
     return X
 
 
 def measured(X: Any, sample_weight: Any) -> tuple[Design, FloatArray]:
-    """A table, measured under the row weights, and these (N,). A `Design` has been checked and measured before."""
+    """The design of a table under the row weights, and the weights (N,). A `Design` has been checked before."""
     table_ = X.X if isinstance(X, Design) else table(X)
     weights = sample_weights(sample_weight, table_.shape[0])
     return (X if isinstance(X, Design) else Design.of(table_, weights)), weights
@@ -62,7 +62,7 @@ def _holdable(values: NDArray[Any], name: str) -> None:
     largest = max(-float(values.min(initial=0.0)), float(values.max(initial=0.0)))
     if largest > LARGEST_VALUE:
         raise ValueError(
-            f"{name} has values of about {largest:.0e}, whose squares no float can hold; give the units of the fit."
+            f"{name} has values of about {largest:.0e}, whose squares no float can hold; use the units of the fit."
         )
 
 
@@ -72,7 +72,7 @@ def vector(y: Any, name: str, length: int) -> FloatArray:
     if v.ndim == 2 and v.shape[1] == 1:
         v = v[:, 0]
     if v.shape != (length,):
-        raise ValueError(f"{name} must have shape ({length},), one value for each row of X; got {v.shape}.")
+        raise ValueError(f"{name} must have shape ({length},), one value for each row of X, got {v.shape}.")
     _finite(v, name)
     return v
 
@@ -83,13 +83,13 @@ def labels(y: Any, length: int, weights: FloatArray) -> FloatArray:
     strange = np.setdiff1d(v, [0.0, 1.0])
     if strange.size:
         raise ValueError(
-            f"y must hold only 0 and 1 (or booleans); got {strange[:3].tolist()}. Encode the classes as 0/1."
+            f"y must hold only 0 and 1 (or booleans), got {strange[:3].tolist()}; encode the classes as 0/1."
         )
     present = np.unique(v[weights > 0])
     if present.size < 2:
         raise ValueError(
-            f"y must hold both classes among the rows with positive weight; got only {present.tolist()}. "
-            "With one class there is nothing to tell apart."
+            f"y must hold both classes among the rows with positive weight, got only {present.tolist()}: "
+            "with one class there is nothing to tell apart."
         )
     return v
 
@@ -110,18 +110,18 @@ def check_times(time: FloatArray, entry: FloatArray | None = None) -> None:
 
 
 def sample_weights(weights: Any, length: int) -> FloatArray:
-    """Return non-negative weights, ones if None; their sum must be positive, and none may be absurdly large."""
+    """Return non-negative weights, ones if None; their sum must be positive, and none above LARGEST_WEIGHT."""
     if weights is None:
         return np.ones(length)
     w = vector(weights, "sample_weight", length)
     if w.max() > LARGEST_WEIGHT:
         raise ValueError(
-            f"sample_weight must be at most {LARGEST_WEIGHT:g}, for a row with weight w counts as w rows; got "
-            f"{w.max():g}. Divide all of them by a number."
+            f"sample_weight must be at most {LARGEST_WEIGHT:g}, since a row with weight w counts as w rows, got "
+            f"{w.max():g}; divide all weights by a number."
         )
     if w.min() < 0 or w.sum() <= 0:
         raise ValueError(
-            f"sample_weight must be non-negative, not all zero; got minimum {w.min():g}, sum {w.sum():g}."
+            f"sample_weight must be non-negative and not all zero, got minimum {w.min():g}, sum {w.sum():g}."
         )
     return w
 
@@ -130,7 +130,9 @@ def covariate_table(C: Any, length: int, n_columns: int | None = None) -> FloatA
     """Return covariates as a dense (N, p) array, p = 0 if None."""
     if C is None:
         if n_columns:
-            raise ValueError(f"the model has {n_columns} covariate(s): give their values for the new rows too.")
+            raise ValueError(
+                f"covariates must be given for the new rows: the model has {n_columns} covariate(s), got None."
+            )
         return np.empty((length, 0))
     C = C.toarray() if sparse.issparse(C) else np.asarray(C)
     C = C[:, None] if C.ndim == 1 else C
@@ -138,7 +140,7 @@ def covariate_table(C: Any, length: int, n_columns: int | None = None) -> FloatA
         return np.empty((length, 0))
     checked: FloatArray = np.asarray(table(C, "covariates", n_columns), dtype=np.float64)
     if checked.shape[0] != length:
-        raise ValueError(f"covariates must have {length} rows, as X has; got {checked.shape[0]}.")
+        raise ValueError(f"covariates must have {length} rows, as many as X, got {checked.shape[0]}.")
     return checked
 
 
@@ -149,7 +151,7 @@ def positive(value: Any, name: str) -> float:
     except (TypeError, ValueError):
         number = np.nan
     if not (np.isfinite(number) and number > 0):
-        raise ValueError(f"{name} must be a finite number above zero; got {value!r}.")
+        raise ValueError(f"{name} must be a finite number above zero, got {value!r}.")
     return number
 
 
@@ -157,14 +159,14 @@ def _numbers(values: Any, name: str) -> NDArray[Any]:
     try:
         array = np.asarray(values)
     except ValueError as error:
-        raise ValueError(f"{name} must have rows of equal length. Fill up or drop the shorter ones.") from error
+        raise ValueError(f"{name} must have rows of equal length; fill in or drop the shorter ones.") from error
     if array.dtype.kind in "cmM":
-        raise ValueError(f"{name} must hold real numbers; got dtype {array.dtype}. Encode it as numbers.")
+        raise ValueError(f"{name} must hold real numbers, got dtype {array.dtype}; encode it as numbers.")
     try:
         return array.astype(_float_type(array.dtype), copy=False)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"{name} must hold numbers; got dtype {array.dtype} that does not convert. Encode it as numbers."
+            f"{name} must hold numbers, got dtype {array.dtype} that does not convert; encode it as numbers."
         ) from error
 
 
@@ -179,4 +181,4 @@ def _finite(values: NDArray[Any], name: str) -> None:
             return
     bad = int(values.size - np.count_nonzero(np.isfinite(values)))
     if bad:
-        raise ValueError(f"{name} must be finite; got {bad} NaN or infinite value(s). Drop or impute them.")
+        raise ValueError(f"{name} must be finite, got {bad} NaN or infinite value(s); drop or impute them.")

@@ -27,7 +27,7 @@ class Predictors(NamedTuple):
     parts: tuple[Predictor | None, ...]
 
     def log_densities(self, scales: FloatArray) -> FloatArray:
-        """Sum over the parts; −inf but for λ = 1 if a part has its coefficients integrated out and can't be scaled."""
+        """Sum over the parts; −inf except at λ = 1 if a part has no drawn coefficients to scale."""
         found = [part.log_densities(scales) for part in self.parts if part is not None]
         total: FloatArray = np.sum(found, axis=0)
         return total if len(found) == len(self.parts) else np.where(scales == 1.0, total, -np.inf)
@@ -40,8 +40,8 @@ class Predictors(NamedTuple):
 class SumLikelihood:
     """Independent outcomes that share γ: log p(y₁, …, y_K | S) = Σ_k log p(y_k | S).
 
-    Each part has its own coefficients: one-vs-rest classifiers, say, or several regression outcomes over the
-    same columns. All parts get the same slab precision when it is changed. `n_jobs` threads share the parts.
+    Each part has its own coefficients: one-vs-rest classifiers, for example, or several regression outcomes over the
+    same columns. Changing the slab precision changes it in all parts. `n_jobs` threads share the parts.
 
     >>> from variegate.likelihoods import Gaussian
     >>> rng = np.random.default_rng(0)
@@ -55,7 +55,7 @@ class SumLikelihood:
     def __init__(self, parts: Sequence[FlipLikelihood], *, n_jobs: int | None = None) -> None:
         sizes = {part.n_features for part in parts}
         if len(sizes) != 1:
-            raise ValueError(f"parts must be likelihoods over the same columns; got sizes {sorted(sizes)}.")
+            raise ValueError(f"parts must be likelihoods over the same columns, got sizes {sorted(sizes)}.")
         self.parts = tuple(parts)
         self.n_jobs = n_jobs
 
@@ -77,7 +77,7 @@ class SumLikelihood:
     nuisance = np.nan
 
     def with_nuisance(self, value: float) -> Self:
-        """Return itself: parts keep theirs."""
+        """Return itself: parts keep their own."""
         return self
 
     def with_slab_precision(self, c: float) -> Self:
@@ -85,7 +85,7 @@ class SumLikelihood:
         return type(self)([part.with_slab_precision(c) for part in self.parts], n_jobs=self.n_jobs)
 
     def roughly(self, rough: bool) -> Self:
-        """Return the same parts, each as a fit needs it, or not."""
+        """Return the same parts, each as precise as a fit needs it, or as users do."""
         return type(self)([roughly(part, rough) for part in self.parts], n_jobs=self.n_jobs)
 
     def log_evidence(self, S: IntArray) -> float:
@@ -115,13 +115,13 @@ class SumLikelihood:
 
     @property
     def n_outcomes(self) -> int:
-        """Forms of all parts; 0 where one has none."""
+        """Number of forms of all parts; 0 if any part has none."""
         numbers = [part.n_outcomes if isinstance(part, QuadraticLikelihood) else 0 for part in self.parts]
         return sum(numbers) if all(numbers) else 0
 
     @property
     def can_augment(self) -> bool:
-        """Whether the variables of all parts can be drawn."""
+        """Whether the auxiliary variables of all parts can be drawn."""
         return all(part.can_augment for part in self._conditional)
 
     @property
@@ -135,7 +135,7 @@ class SumLikelihood:
         return self._conditional[0].noise_variance
 
     def draw_predictor(self, S: IntArray, c: float, auxiliary: Any, rng: np.random.Generator) -> "Predictors | None":
-        """Linear predictors of the parts; None where no part has one."""
+        """Linear predictors of the parts; None if no part has one."""
         found = [part.draw_predictor(S, c, a, rng) for part, a in self._given(auxiliary)]
         return None if all(predictor is None for predictor in found) else Predictors(tuple(found))
 
@@ -160,5 +160,5 @@ class SumLikelihood:
         return [probe for part in self._conditional for probe in part.probes(S)]
 
     def gram_rows(self, S: IntArray, auxiliary: Any) -> list[tuple[FloatArray, QuadraticForm]]:
-        """The rows of all parts."""
+        """The Gram rows of all parts."""
         return [rows for part, a in self._given(auxiliary) for rows in part.gram_rows(S, a)]

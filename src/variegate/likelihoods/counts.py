@@ -1,4 +1,4 @@
-"""Counts with a logarithmic link: Poisson, and negative binomial where counts vary more than that."""
+"""Counts with a log link: Poisson, and negative binomial for counts that vary more."""
 
 import copy
 from collections.abc import Sequence
@@ -17,12 +17,13 @@ from .laplace import Laplace
 from .protocol import Predictive
 from .terms import SETTLED, Derivatives
 
-# Dispersions that are averaged over, evenly in logs. Pólya-Gamma variables of nearly Poisson counts are large, and the
-# chain moves slowly: at a variance of 1.03 means, a thirtieth above Poisson's, by a factor of four.
+# Grid of dispersions that are averaged over, evenly spaced in logs. If counts are nearly Poisson, Pólya-Gamma
+# variables are large and the chain moves slowly: by a factor of four if the variance is a thirtieth above Poisson's.
 LEAST_EXCESS, LARGEST, STEPS = 1 / 30, 100.0, 40
-# Of large counts they are large, too: their precision is sinh(ψ)/ψ times the curvature, ψ = log αμ, and coefficients
-# hardly move. N=150, M=300, three true blocks: at ψ = 2.6 and 3.5 the chain with them errs by .03, at 4.9 by .07 after
-# 13-21 s, and at 7 (means of 1,000) it finds none; Laplace's evidence has all three at every ψ, errors .01 in 1.2 s.
+# They are also large if counts are: their precision is sinh(ψ)/ψ times the curvature, ψ = log αμ, and coefficients
+# hardly move. N=150, M=300, three true blocks: with them, the chain's errors are .03 at ψ = 2.6 and 3.5, .07 at 4.9
+# after 13-21 s, and at 7 (means of 1,000) it finds no block; with Laplace's evidence it finds all three at every ψ,
+# with errors of .01 in 1.2 s.
 LARGEST_PSI = 3.5
 
 
@@ -68,7 +69,7 @@ class NegativeBinomialTerms(NamedTuple):
 
     @property
     def null(self) -> float:
-        """Log of the mean rate at the maximum, by Newton's method from Poisson's."""
+        """Log of the mean rate at the maximum, by Newton's method from the Poisson solution."""
         level = PoissonTerms(self.y, self.offset, self.weights).null
         for _ in range(50):
             here = self.derivatives(np.full(len(self.y), level))
@@ -79,7 +80,7 @@ class NegativeBinomialTerms(NamedTuple):
         return level
 
     def values(self, eta: FloatArray) -> FloatArray:
-        """Log-likelihoods (J,) of several predictors (J, N), or of one with dispersions (J, 1)."""
+        """Log-likelihoods (J,) of several predictors (J, N), or of one predictor with dispersions (J, 1)."""
         r = 1.0 / self.dispersion
         psi = eta + self.offset + np.log(self.dispersion)
         constant = gammaln(self.y + r) - gammaln(r) - gammaln(self.y + 1.0)
@@ -99,7 +100,7 @@ class Poisson(Laplace[PoissonTerms]):
     ----------
     X : (N, M) float64 or float32 array (used in place), or scipy.sparse
     y : (N,) counts, whole numbers from 0
-    exposure : (N,) what counts are proportional to: time under observation, library size; ones unless given
+    exposure : (N,) what counts are proportional to: time under observation, library size; default ones
     slab_precision : c, on the scale of columns with unit standard deviation
     covariates : (N, p), always in the model
     sample_weight : (N,) frequencies
@@ -122,7 +123,7 @@ class Poisson(Laplace[PoissonTerms]):
         sample_weight: Any = None,
     ) -> None:
         design, weights = checks.measured(X, sample_weight)
-        terms = PoissonTerms(*_counts(y, exposure, weights))
+        terms = _counts(y, exposure, weights)
         options: dict[str, Any] = {"covariates": covariates, "sample_weight": weights}
         super().__init__(design, terms, slab_precision=slab_precision, **options)
 
@@ -144,8 +145,8 @@ class NegativeBinomial(Laplace[NegativeBinomialTerms]):
     Parameters
     ----------
     X, y, exposure, slab_precision, covariates, sample_weight : as in `Poisson`
-    dispersion : α; None: averaged over by the exact chain (of counts far above 1/α, its likeliest value), and
-        elsewhere as the data have it without any column
+    dispersion : α; None: averaged over by the exact chain (for counts far above 1/α, the most likely value), and
+        elsewhere the most likely value without any column
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(60, 3))
@@ -182,10 +183,10 @@ class NegativeBinomial(Laplace[NegativeBinomialTerms]):
         return len(self._weights) <= TALL and self._moderate
 
     def expand(self, sets: Sequence[IntArray], c: float) -> Auxiliary:
-        """As for others, but with the likeliest dispersion there, if it is averaged over: of many rows it is known."""
+        """The expansion, with the most likely dispersion there unless it is given: with many rows it is well known."""
         if not self._learned:
             return super().expand(sets, c)
-        counts, eta = Counts(*self.terms[:3]), self._null + self._mean_predictor(sets, c)
+        counts, eta = PoissonTerms(*self.terms[:3]), self._null + self._mean_predictor(sets, c)
         alpha = likeliest(counts, self._grid, eta)
         return super(NegativeBinomial, self.with_nuisance(alpha)).expand(sets, c)._replace(nuisance=alpha)
 
@@ -212,7 +213,7 @@ class NegativeBinomial(Laplace[NegativeBinomialTerms]):
     def draw_predictor(
         self, S: IntArray, c: float, auxiliary: Auxiliary | None, rng: np.random.Generator
     ) -> "CountPredictor":
-        """Coefficients given S and the auxiliary variables; zeros at the start."""
+        """Draw coefficients given S and the auxiliary variables; zeros at the start."""
         Zt, p = self._rows(S), len(self._fixed)
         prior = self._prior(S, c)
         drawn = np.zeros(len(Zt)) if auxiliary is None else draw_coefficients(Zt, prior, auxiliary, rng)
@@ -223,14 +224,14 @@ class NegativeBinomial(Laplace[NegativeBinomialTerms]):
 
 
 class CountPredictor(NamedTuple):
-    """The linear predictor null + ξ of coefficients that were drawn."""
+    """The linear predictor null + ξ of drawn coefficients."""
 
     xi: FloatArray  # (N,)
     n_fixed: int
     squares: float  # Σ δ²/variance of the fixed coefficients
     terms: NegativeBinomialTerms
     null: float
-    grid: FloatArray | None  # dispersions, where they are averaged over
+    grid: FloatArray | None  # dispersions, if they are averaged over
 
     def log_densities(self, scales: FloatArray) -> FloatArray:
         """Log density with ξ times λ for each λ (J,), up to a constant. O(JN)."""
@@ -238,7 +239,7 @@ class CountPredictor(NamedTuple):
         return np.asarray(likelihood - 0.5 * self.squares * np.square(scales) + self.n_fixed * np.log(scales))
 
     def auxiliary(self, scale: float, rng: np.random.Generator) -> Auxiliary:
-        """A new dispersion given λξ, and then new Pólya-Gamma variables."""
+        """Draw a new dispersion given λξ, then new Pólya-Gamma variables."""
         eta, terms = self.null + scale * self.xi, self.terms
         if self.grid is not None:
             near = window(int(np.argmin(np.abs(self.grid - terms.dispersion))), len(self.grid), rng)
@@ -251,32 +252,25 @@ class CountPredictor(NamedTuple):
         return Auxiliary(omega, information, nuisance=terms.dispersion)
 
 
-class Counts(NamedTuple):
-    """Counts, log exposures and weights, checked; arrays (N,)."""
-
-    y: FloatArray
-    offset: FloatArray
-    weights: FloatArray
-
-
-def _counts(y: Any, exposure: Any, weights: FloatArray) -> Counts:
+def _counts(y: Any, exposure: Any, weights: FloatArray) -> PoissonTerms:
+    """The terms of counts (N,), checked."""
     N = len(weights)
     counts = checks.vector(y, "y", N)
     size = np.ones(N) if exposure is None else checks.vector(exposure, "exposure", N)
     checks.check_counts(counts, size)
     if not weights @ counts > 0:
         raise WrongOutcome("y", "must hold at least one count above zero among the rows with weight, got zeros only")
-    return Counts(counts, np.log(size), weights)
+    return PoissonTerms(counts, np.log(size), weights)
 
 
-def likeliest(counts: Counts, grid: FloatArray, eta: FloatArray | None = None) -> float:
-    """The dispersion of counts with these log rates (N,), or of counts that no column explains."""
+def likeliest(counts: PoissonTerms, grid: FloatArray, eta: FloatArray | None = None) -> float:
+    """The most likely dispersion of counts with these log rates (N,), or of counts that no column explains."""
     terms = [NegativeBinomialTerms(*counts, float(a)) for a in grid]
     values = [float(t.values(np.full(len(t.y), t.null) if eta is None else eta)) for t in terms]
     i = int(np.argmax(values))
     if eta is None or not 0 < i < len(grid) - 1:
         return float(grid[i])
-    left, middle, right = values[i - 1 : i + 2]  # of many rows it is known better than the grid has it
+    left, middle, right = values[i - 1 : i + 2]  # with many rows it is known more precisely than the grid
     step = 0.5 * (left - right) / (left - 2 * middle + right)
     return float(grid[i] * (grid[1] / grid[0]) ** step)
 

@@ -14,10 +14,10 @@ from .protocol import FlipGains
 class CustomLikelihood:
     """A likelihood given by a function of the set: `log_evidence(S) -> float`, S sorted int64 indices.
 
-    Paper: section 3, "more involved models as long as p(y|γ) can be approximated". Values are remembered, so
-    the function must be deterministic; the `max_remembered` most recently used are kept. If also
-    `flip_gains(S) -> (M,)` is given, the object has the methods `flip_gains` and `flip_gains_many`; otherwise
-    it has not, and solvers fall back on regression over sampled sets.
+    Paper: section 3, "more involved models as long as p(y|γ) can be approximated". Values are cached, so the
+    function must be deterministic; the `max_remembered` most recently used are kept. If `flip_gains(S) -> (M,)` is
+    given too, the object has the methods `flip_gains` and `flip_gains_many`; otherwise it lacks them, and solvers fall
+    back on regression over sampled sets.
 
     >>> fewer_is_better = CustomLikelihood(lambda S: -float(len(S)), n_features=4)
     >>> fewer_is_better.log_evidence(np.array([0, 3]))
@@ -38,9 +38,9 @@ class CustomLikelihood:
         max_remembered: int = 10_000,
     ) -> None:
         if not callable(log_evidence):
-            raise TypeError(f"log_evidence must be a function of a set; got {type(log_evidence).__name__}.")
+            raise TypeError(f"log_evidence must be a function of a set, got {type(log_evidence).__name__}.")
         if int(n_features) < 1:
-            raise ValueError(f"n_features must be at least 1; got {n_features}.")
+            raise ValueError(f"n_features must be at least 1, got {n_features}.")
         self.n_features = int(n_features)
         self._function = log_evidence
         self._remembered: OrderedDict[bytes, float] = OrderedDict()

@@ -1,7 +1,7 @@
-"""Expectation propagation in weight space: O(Nk²) a sweep, no N×N array.
+"""Expectation propagation in weight space: O(Nk²) per sweep, no N×N array.
 
-All sites are updated together, so that a sweep is a few matrix products. Sweeps contract fast where each site
-has little leverage (k ≪ N); where the distance to the fixed point grows, the step is halved for a while.
+All sites are updated together, so a sweep is a few matrix products. Sweeps converge fast if each site has little
+leverage (k ≪ N); if the distance to the fixed point grows, the step is halved for a while.
 """
 
 import warnings
@@ -15,19 +15,20 @@ from .flips import Factor, factorise
 from .skew import correction, skewnesses
 from .tilted import propose
 
-# EP's evidence is stationary in its sites, so it is then right to about 1e-7; the skew term to 1e-5; gains to 1e-4
+# EP's evidence is stationary in its sites, so its error is then about 1e-7; that of the skew term 1e-5, of gains 1e-4.
 TOLERANCE = 1e-5
-# Inside a fit: evidence to a few 1e-4; gains that leave a feature open, below six nats, to a few hundredths, where
-# frozen sites cost as many tenths; larger gains grow with N and may be off by nats, of tens or hundreds. One sweep of
-# four is saved.
+# Inside a fit. The error of the evidence is a few 1e-4. Gains below six nats, which leave a feature undecided, are off
+# by a few hundredths (frozen sites cost a few tenths); larger gains, of tens or hundreds of nats, may be off by nats.
+# Saves one sweep in four.
 ROUGH_TOLERANCE = 3e-4
-# near-separable classes contract slowly; the evidence is then right to 1e-4, the gains to a few hundredths
+# After PATIENCE sweeps the tolerance is GOOD_ENOUGH, because near-separable classes converge slowly. The error of the
+# evidence is then 1e-4, that of gains a few hundredths.
 PATIENCE, GOOD_ENOUGH = 40, 1e-3
 MAX_SWEEPS = 200
-# Beyond this number of rows the skew term is a third of the work and says little. Measured on 30 sets of 20 of 200
+# Above this number of rows the skew term is a third of the work and small. Measured on 30 sets of 20 of 200
 # columns, c = 1: 0.022 ± 0.004 at N = 100, 0.014 ± 0.003 at 200, 0.008 ± 0.002 at 500.
 SMALL_SAMPLE = 200
-# Tolerances hold for ROWS rows. All sites err together: of ten times the rows, each may be off by a tenth as much.
+# Tolerances are for ROWS rows. Errors of sites add up: with ten times the rows, each may be off by a tenth as much.
 ROWS, FINEST = 500, 1e-9
 
 
@@ -36,13 +37,13 @@ class Problem(NamedTuple):
 
     Zt: FloatArray  # (k, N)
     prior: FloatArray  # (k,)
-    copies: FloatArray  # (N,) each term counts this often, with a site of its own
+    copies: FloatArray  # (N,) how many times each term counts, each time with its own site
     power: FloatArray  # (N,) exponent of each term, in (0, 1], or 0 to skip the row
     probit: bool
 
 
 class Solution(NamedTuple):
-    """Converged sites and the Gaussian over the weights that they give."""
+    """Converged sites, and the Gaussian over the weights that they define."""
 
     sites: FloatArray  # (2, N) precision τ and shift ν of each copy
     factor: Factor
@@ -50,12 +51,12 @@ class Solution(NamedTuple):
 
 
 def cold_sites(power: FloatArray) -> FloatArray:
-    """Sites of the quadratic expansion of log σ at 0: close enough that cavities are never wild."""
+    """Sites of the quadratic expansion of log σ at 0: close enough to keep cavities moderate."""
     return np.stack([0.25 * power, 0.5 * power])
 
 
 def solve(problem: Problem, start: FloatArray, tolerance: float = TOLERANCE) -> Solution:
-    """Iterate to tilted moments = marginals, from the sites `start` (2, N)."""
+    """Iterate from the sites `start` (2, N) until tilted moments equal marginals."""
     sites, step, before = start, 1.0, np.inf
     out = np.empty((3, len(problem.power)))
     rows = float(problem.copies[problem.power > 0].sum())  # weights are repeated rows, so they count as such

@@ -1,4 +1,4 @@
-"""One Cholesky factor, all M neighbours: the linear algebra that both closed-form and EP evidences share.
+"""One Cholesky factor, all M neighbours: linear algebra shared by exact and approximate evidences.
 
 For a Gaussian (pseudo-)model with information matrix A = X̃_SᵀTX̃_S + P₀ and information vector r = X̃_Sᵀb,
 log p(y | S) depends on S through log|A| and rᵀA⁻¹r only. Adding column m multiplies |A| by its Schur
@@ -14,7 +14,7 @@ from ..types import FloatArray
 
 
 class Factor(NamedTuple):
-    """A = LLᵀ and what follows from it."""
+    """A = LLᵀ, and quantities that follow from it."""
 
     L: FloatArray  # (k, k) lower
     u: FloatArray  # (k,) L⁻¹r
@@ -59,7 +59,7 @@ class Factor(NamedTuple):
 
 
 class Flips(NamedTuple):
-    """For each m what its flip changes: log-determinant and explained part; for exchanges a row for each member."""
+    """Changes of the log-determinant and the explained part by each flip; for exchanges, a row for each member."""
 
     log_det: FloatArray  # (M,) log d_m
     explained: FloatArray  # (M,) e_m²/d_m
@@ -76,21 +76,21 @@ def factorise(A: FloatArray, r: FloatArray) -> Factor:
 
 
 def additions(factor: Factor, cross: FloatArray, diagonal: FloatArray, r: FloatArray, c: float) -> Flips:
-    """Flips of all M columns as if none was in the set.
+    """Flips of all M columns as if none were in the set.
 
     cross (k, M): the set's columns against all, overwritten; diagonal (M,) without the prior; r (M,).
     """
     V = factor.half_solve(cross)
-    d = np.maximum(diagonal - np.einsum("ij,ij->j", V, V), 0.0) + c  # ≥ c but for rounding
+    d = np.maximum(diagonal - np.einsum("ij,ij->j", V, V), 0.0) + c  # ≥ c except for rounding
     e = r - factor.u @ V
     return Flips(np.log(d), e * e / d)
 
 
 def exchanges(factor: Factor, cross: FloatArray, diagonal: FloatArray, r: FloatArray, c: float) -> Flips:
-    """Changes (k, M) when member j leaves and column m, not a member, comes: both at once, from one factor.
+    """Changes (k, M) when member j is exchanged for column m, not a member, from one factor.
 
-    With W = A⁻¹ cross and p = diag A⁻¹, taking j out adds W_jm²/p_j to d_m and W_jm μ_j/p_j to e_m. The arguments are
-    those of `additions`. O(k²M), where the additions to each of k sets S∖j take k times as long.
+    With W = A⁻¹ cross and p = diag A⁻¹, removing j adds W_jm²/p_j to d_m and W_jm μ_j/p_j to e_m. The arguments are
+    those of `additions`. O(k²M); the additions to each of k sets S∖j would take k times as long.
     """
     V = factor.half_solve(cross)
     d = np.maximum(diagonal - np.einsum("ij,ij->j", V, V), 0.0) + c

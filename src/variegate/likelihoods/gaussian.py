@@ -15,7 +15,7 @@ from .probe import Probe
 from .projection import Projected
 from .protocol import Coefficients, FlipGains, Predictive, QuadraticForm
 
-CACHE_BYTES = 6 << 20  # the Gram cache may always have this much, or a quarter of the bytes of X if that is more
+CACHE_BYTES = 6 << 20  # default size of the Gram cache, or a quarter of the bytes of X if that is more
 
 
 class Gaussian:
@@ -35,11 +35,11 @@ class Gaussian:
     X : (N, M) float64 or float32 array (used in place, not copied), or scipy.sparse
     y : (N,)
     slab_precision : c, on the scale of columns with unit standard deviation
-    noise_shape, noise_rate : a₀, b₀. Default a₀ = 1 (two observations' worth) and b₀ = a₀ times half of the
-        variance of y given the covariates: it expects half of it explained, whatever the units of y
+    noise_shape, noise_rate : a₀, b₀. Default a₀ = 1 (worth two observations) and b₀ = a₀ times half the variance of y
+        given the covariates: half of it is expected to be explained, whatever the units of y
     covariates : (N, p − 1), always in the model, flat prior; linearly dependent ones add nothing
     sample_weight : (N,) frequencies: the evidence with weights w is that of the rows repeated w times, n = Σw
-    cache_bytes : bound on the cached rows of XᵀX; default a quarter of the bytes of X, at least 6 MB
+    cache_bytes : limit for the cached rows of XᵀX; default a quarter of the bytes of X, at least 6 MiB
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(50, 4))
@@ -88,7 +88,7 @@ class Gaussian:
         return twin
 
     def with_nuisance(self, value: float) -> Self:
-        """Return itself: there is no such parameter."""
+        """Return itself: there is no nuisance parameter."""
         return self
 
     def log_evidence(self, S: IntArray) -> float:
@@ -130,7 +130,7 @@ class Gaussian:
 
     @property
     def can_augment(self) -> bool:
-        """There are no auxiliary variables."""
+        """True: no auxiliary variables are needed."""
         return True
 
     n_outcomes = 1
@@ -143,14 +143,14 @@ class Gaussian:
 
     @property
     def noise_variance(self) -> float:
-        """The slab is in units of the noise."""
+        """1: the slab is in units of the noise."""
         return 1.0
 
     def draw_predictor(self, S: IntArray, c: float, auxiliary: Any, rng: np.random.Generator) -> None:
-        """There are no auxiliary variables to draw from it."""
+        """None: there are no auxiliary variables."""
 
     def expand(self, sets: Sequence[IntArray], c: float) -> None:
-        """The form is what it is, whatever the sets."""
+        """None: the form is exact, whatever the sets."""
 
     def columns_of(self, features: IntArray) -> FloatArray:
         """Standardised columns (C, N)."""
@@ -177,7 +177,7 @@ class Gaussian:
         )  # fmt: skip
 
     def probes(self, S: IntArray) -> list[Probe]:
-        """What tells the evidence of further columns given S."""
+        """The probe of other columns given S."""
         data, k, c = self._data, len(S), self.slab_precision
         L = data.loadings[:, S]
         A = np.eye(k + len(L))  # the fixed columns are orthonormal, with a flat prior

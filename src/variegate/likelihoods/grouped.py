@@ -1,4 +1,4 @@
-"""Columns that belong together, in the model together or not at all."""
+"""Columns in groups, which are in the model together or not at all."""
 
 import copy
 from collections.abc import Sequence
@@ -23,8 +23,8 @@ from .protocol import (
 class Grouped:
     """A likelihood over units of columns: log p(y | S) = log p(y | columns of the units in S).
 
-    A unit of one column has the flip gain of that column. For a unit of several the gain is the difference of two
-    log evidences, so one set costs two of them for each such unit: meant for some dozens of one-hot factors.
+    A unit of one column has the flip gain of that column. For a unit of several columns, the gain is a difference of
+    log evidences, so every set costs one more evidence for each such unit: meant for dozens of one-hot factors.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Grouped:
         whole = numbers.shape == (likelihood.n_features,) and numbers.dtype.kind in "iu"
         if not whole or not np.array_equal(np.unique(numbers), np.arange(len(np.unique(numbers)))):
             raise ValueError(
-                f"unit must number the unit of each of the {likelihood.n_features} columns as 0, 1, … without gaps."
+                f"unit must number the unit of each of the {likelihood.n_features} columns as 0, 1, …, without gaps."
             )
         self.likelihood = likelihood
         order = np.argsort(numbers, kind="stable")
@@ -76,17 +76,17 @@ class Grouped:
 
     @property
     def nuisance(self) -> float:
-        """That of the columns' likelihood."""
+        """Nuisance parameter of the columns' likelihood."""
         return float(self.likelihood.nuisance)
 
     def with_nuisance(self, value: float) -> Self:
-        """Return the same units with another value of it."""
+        """Return the same units with another nuisance parameter."""
         twin = copy.copy(self)
         twin.likelihood = self.likelihood.with_nuisance(value)
         return twin
 
     def roughly(self, rough: bool) -> Self:
-        """Return the same units, their likelihood as a fit needs it, or not."""
+        """Return the same units with the likelihood as precise as a fit needs it, or as users do."""
         twin = copy.copy(self)
         twin.likelihood = roughly(self.likelihood, rough)
         return twin
@@ -119,12 +119,12 @@ class Grouped:
 
     @property
     def can_augment(self) -> bool:
-        """Whether the columns' likelihood has one."""
+        """Whether the columns' likelihood can draw auxiliary variables."""
         return bool(self.likelihood.can_augment)
 
     @property
     def n_outcomes(self) -> int:
-        """Forms of the columns' likelihood; 0 where it has none."""
+        """Number of forms of the columns' likelihood; 0 if it has none."""
         return self.likelihood.n_outcomes if isinstance(self.likelihood, QuadraticLikelihood) else 0
 
     @property
@@ -171,7 +171,7 @@ class Grouped:
         return np.concatenate([self._units[g] for g in features]) if len(features) else np.empty(0, dtype=np.int64)
 
     def probes(self, S: IntArray) -> list[Probe]:
-        """Those of the columns' likelihood, given the columns of the units in S."""
+        """Probes of the columns' likelihood, given the columns of the units in S."""
         found: list[Probe] = self.likelihood.probes(self.columns(S))
         return found
 

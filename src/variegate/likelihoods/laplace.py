@@ -14,17 +14,17 @@ from .flips import factorise
 from .protocol import Predictive
 from .terms import Derivatives, Terms
 
-SETTLED = 1e-10  # nats that the next Newton step would gain
+SETTLED = 1e-10  # Newton's method stops if the next step would gain fewer nats
 MAX_STEPS = 100
-STRETCHES = 64  # vectors for what more than TALL rows share
-STEEPEST = 50.0  # change of a linear predictor in a step, beyond which exponentials overflow
+STRETCHES = 64  # vectors that approximate the shared part of the curvature above TALL rows
+STEEPEST = 50.0  # largest change of a linear predictor in one step; exponentials overflow beyond it
 
 
 SomeTerms = TypeVar("SomeTerms", bound=Terms)
 
 
 class Point(NamedTuple):
-    """Coefficients w (k,), their linear predictor ξ (N,), and the log-likelihood there, also with the prior."""
+    """Coefficients w (k,), their linear predictor ξ (N,), the log-likelihood there, and its value with the prior."""
 
     w: FloatArray
     xi: FloatArray
@@ -47,8 +47,8 @@ class Laplace(ApproximateLikelihood, Generic[SomeTerms]):
     terms : the log-likelihood, log-concave: an object with `null` and `derivatives(eta)`; see `Terms`
     slab_precision : c, on the scale of columns with unit standard deviation
     covariates : (N, p), always in the model
-    sample_weight : (N,), to standardise the columns with; the terms have their own
-    intercept : False where the terms do not change with the level of η
+    sample_weight : (N,), used to standardise the columns; the terms have their own weights
+    intercept : False if adding a constant to η does not change the terms
 
     >>> from variegate.likelihoods.terms import Logits
     >>> X = np.random.default_rng(0).normal(size=(40, 3))
@@ -76,11 +76,11 @@ class Laplace(ApproximateLikelihood, Generic[SomeTerms]):
 
     @property
     def noise_variance(self) -> float:
-        """As much as the logistic law has: what a share of explained variance refers to."""
+        """Variance of the logistic distribution; fractions of explained variance refer to it."""
         return np.pi**2 / 3
 
     def roughly(self, rough: bool) -> Self:
-        """Return the same data with a start of its own: a chain must not depend on what was computed before it."""
+        """Return the same data without warm starts: a chain must not depend on what was computed before it."""
         twin = copy.copy(self)
         twin._start = np.zeros_like(self._start)
         return twin
@@ -105,7 +105,7 @@ class Laplace(ApproximateLikelihood, Generic[SomeTerms]):
 
         here = at(start)
         nothing = here if not start.any() else at(np.zeros_like(start))
-        if not here.value >= nothing.value:  # a start that suits other sets better than this one
+        if not here.value >= nothing.value:  # the start, from other sets, is worse than zeros
             here = nothing
         for _ in range(MAX_STEPS):
             given = here.derivatives.expanded(here.xi)
@@ -135,7 +135,8 @@ class Laplace(ApproximateLikelihood, Generic[SomeTerms]):
     def expand(self, sets: Sequence[IntArray], c: float) -> Auxiliary:
         """The log-likelihood to second order at the mean of the sets' linear predictors.
 
-        What very many rows share is a little less than it is: whoever uses the form asks the evidence, too.
+        With very many rows, the shared part of the curvature is slightly underestimated: the chain, which uses the
+        form, also computes the evidence.
         """
         xi = self._mean_predictor(sets, c)
         found = self.terms.derivatives(self._null + xi)
@@ -145,7 +146,7 @@ class Laplace(ApproximateLikelihood, Generic[SomeTerms]):
 
 
 def _climbed(at: Callable[[FloatArray], Point], here: Point, step: FloatArray) -> Point:
-    """The end of the step, halved until it is not lower."""
+    """The end of the step, halved until the value is not lower."""
     for _ in range(40):
         there = at(here.w + step)
         if there.value >= here.value - 1e-12 * abs(here.value):

@@ -1,4 +1,4 @@
-"""Classification of two classes with the coefficients integrated out by expectation propagation."""
+"""Two classes, with the coefficients integrated out by expectation propagation."""
 
 import copy
 from collections.abc import Sequence
@@ -20,12 +20,12 @@ class Logistic(ApproximateLikelihood):
 
     P(y_i = 1) = σ(η_i) or Φ(η_i),  η = β₀ + C̃δ + X̃_S β,  β_j ~ N(0, 1/c),  β₀, δ_j ~ N(0, 100),
 
-    with columns of X and covariates standardised. log p(y|S) is EP's approximation and its leading correction
-    (`skew.py`). The flip gains are EP's alone, with the sites of S: one pseudo-observation a row.
+    with columns of X and covariates standardised. log p(y|S) is EP's approximation plus its leading skew term
+    (`skew.py`). Flip gains are EP's alone, with the sites of S: one pseudo-observation per row.
 
     Parameters
     ----------
-    X : (N, M) float64 or float32 array (used in place; a fit keeps a small one once more, in single precision), or
+    X : (N, M) float64 or float32 array (used in place; a fit keeps a single-precision copy of a small one), or
         scipy.sparse
     y : (N,) of 0 and 1, or booleans; both must occur
     slab_precision : c, on the scale of columns with unit standard deviation
@@ -54,7 +54,7 @@ class Logistic(ApproximateLikelihood):
         sample_weight: Any = None,
     ) -> None:
         if link not in ("logit", "probit"):
-            raise ValueError(f'link must be "logit" or "probit"; got {link!r}.')
+            raise ValueError(f'link must be "logit" or "probit", got {link!r}.')
         super().__init__(X, slab_precision, covariates, sample_weight, intercept=True)
         self.link = link
         self._signs = 2.0 * checks.labels(y, len(self._weights), self._weights) - 1.0
@@ -62,9 +62,9 @@ class Logistic(ApproximateLikelihood):
         self._recent = RecentSites(self.n_features, ep.cold_sites(self._power))
 
     def roughly(self, rough: bool) -> Self:
-        """Return the same data with EP stopped earlier and single-precision products with X, as inside a fit, or not.
+        """Return the same data with EP stopped early and single-precision products with X, as in a fit, or without.
 
-        Warm starts begin anew: a fit must not depend on what was computed before it.
+        Warm starts are dropped: a fit must not depend on what was computed before it.
         """
         twin = copy.copy(self)
         twin._tolerance = ep.ROUGH_TOLERANCE if rough else ep.TOLERANCE
@@ -94,20 +94,20 @@ class Logistic(ApproximateLikelihood):
 
     @property
     def can_augment(self) -> bool:
-        """Not with very many rows. Probit: truncated normals are drawn for whole copies of a row."""
+        """Not with very many rows. Probit needs whole weights: a truncated normal is drawn for each copy of a row."""
         if len(self._weights) > TALL:
             return False
         return self.link == "logit" or bool((self._weights == np.rint(self._weights)).all())
 
     @property
     def noise_variance(self) -> float:
-        """Variance of the logistic law, or of the normal law."""
+        """Variance of the logistic or the standard normal distribution."""
         return 1.0 if self.link == "probit" else np.pi**2 / 3
 
     def draw_predictor(
         self, S: IntArray, c: float, auxiliary: Auxiliary | None, rng: np.random.Generator
     ) -> augmentation.Predictor:
-        """Coefficients given S and the auxiliary variables; zeros at the start."""
+        """Draw coefficients given S and the auxiliary variables; zeros at the start."""
         Zt, p = np.vstack([self._fixed, self._columns.rows(S)]), len(self._fixed)
         prior = np.full(len(Zt), c)
         prior[:p] = 1.0 / FIXED_VARIANCE
@@ -118,7 +118,7 @@ class Logistic(ApproximateLikelihood):
     def expand(self, sets: Sequence[IntArray], c: float) -> Auxiliary:
         """EP's terms, averaged over the sets.
 
-        Closer to the evidence of sets of the posterior than an expansion at the mean predictor: with a slope, to 0.41
+        Closer to the evidence of posterior sets than an expansion at the mean predictor: up to a slope, within 0.41
         nats instead of 0.59 (N = 500, M = 2000), 0.13 instead of 0.16 (N = 200, M = 32).
         """
         twin = self.with_slab_precision(c)

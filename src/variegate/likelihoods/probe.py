@@ -1,4 +1,4 @@
-"""The evidence of columns that a likelihood does not hold, from their products with a few vectors."""
+"""The evidence of columns outside the likelihood's X, from their products with a few vectors."""
 
 from typing import NamedTuple
 
@@ -10,21 +10,21 @@ from .flips import Factor
 
 
 class Probe(NamedTuple):
-    """What further columns x̃ are multiplied with, so that their evidence given a set S follows from the products.
+    """Vectors whose products with another column x̃ determine its evidence given a set S.
 
-    With A the precision of the (pseudo-)observations, z the columns of S and those that are always in:
-    x̃ᵀAz, x̃ᵀb and x̃ᵀAx̃ = Σ precision x̃² − Σ (shared x̃)² are all that a flip gain needs.
+    With A the precision of the (pseudo-)observations, z the columns of S and those always in the model, a flip gain
+    needs only x̃ᵀAz, x̃ᵀb and x̃ᵀAx̃ = Σ precision x̃² − Σ (shared x̃)².
     """
 
     rows: FloatArray  # (k + p + 1, N) A z of the set's columns, then of the fixed ones, then the information b
-    shared: FloatArray  # (n, N) what rows share of A, roughly
+    shared: FloatArray  # (n, N) the shared part of A, approximately
     precision: FloatArray | None  # (N,); None if x̃ᵀAx̃ is the same for all columns
     total: float  # x̃ᵀAx̃ in that case
     factor: Factor  # of the precision of the coefficients, the set's columns first
     size: int  # k
     slab_precision: float
     shape: float = 0.0  # of the noise, if it is integrated out, as in `QuadraticForm`
-    left: float = 0.0  # its rate, less what S explains
+    left: float = 0.0  # its rate, minus what S explains
     floor: float = 0.0
 
     def of(self, cross: FloatArray, shared: FloatArray, squares: FloatArray | None) -> "Neighbours":
@@ -37,7 +37,7 @@ class Probe(NamedTuple):
         return Neighbours(d, e, W[: self.size])
 
     def members(self, units: list[IntArray]) -> "Members":
-        """What taking a unit of the set's columns out changes, for each unit (positions among the columns of S)."""
+        """What changes when each unit, given by positions among the columns of S, is removed."""
         inverse, mean = self.factor.inverse(), self.factor.mean()
         whiten, log_det, row = np.zeros((self.size, self.size)), np.zeros(len(units)), 0
         for g, unit in enumerate(units):

@@ -10,7 +10,7 @@ from ..design import Design
 from ..types import FloatArray, IntArray
 from .flips import Factor
 
-ROUNDING = 1e-13  # what is left of y is rounding error below this fraction of it; least squares leave some 1e-15
+ROUNDING = 1e-13  # a residual below this fraction of y is rounding error; least squares leave about 1e-15
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Projected:
         if n < 1 + Q.shape[1]:
             raise ValueError(
                 f"sample_weight counts rows: its sum must be at least {1 + Q.shape[1]}, the number of "
-                f"columns that are always in the model; got {n:g}. Multiply the weights."
+                f"columns that are always in the model, got {n:g}; multiply the weights by a number."
             )
         y_mean = float(weights @ y / n)
         y_loadings = Q.T @ (weights * (y - y_mean))
@@ -67,12 +67,12 @@ class Projected:
 
     @property
     def variance(self) -> float:
-        """Variance of y given the covariates; 1 if there is none, where any positive number serves."""
+        """Variance of y given the covariates; 1 if it is zero, since any positive number would do."""
         return self.total / self.n if self.total > 0 else 1.0
 
     @property
     def log_constant(self) -> float:
-        """What the evidence of every set shares."""
+        """The part of the log evidence that all sets share."""
         return -0.5 * self.dof * float(np.log(2.0 * np.pi)) - 0.5 * self.log_det_fixed
 
     def gram_rows(self, S: IntArray) -> FloatArray:
@@ -100,7 +100,7 @@ class Projected:
     def fixed_variances(self, S: IntArray, factor: Factor) -> FloatArray:
         """Variances of the covariates' coefficients in their units (p_all,), over that of the noise.
 
-        In the basis they are I + L_SΛ⁻¹L_Sᵀ: known given the coefficients of S, and these vary.
+        In the basis they are I + L_SΛ⁻¹L_Sᵀ: the variance given the coefficients of S, plus that from those.
         """
         T = self.covariates.inverse_scale[:, None] * self.to_basis
         V = factor.half_solve(np.ascontiguousarray((T @ self.loadings[:, S]).T))
@@ -108,7 +108,7 @@ class Projected:
 
 
 def _without_rounding(residual: FloatArray, largest: float, weights: FloatArray) -> tuple[FloatArray, float]:
-    """The part of y that is to be explained, or zeros where that is rounding error of y, and its sum of squares."""
+    """The part of y to be explained, or zeros if that is rounding error of y, and its sum of squares."""
     if largest == 0:
         return np.zeros_like(residual), 0.0
     share = residual / largest  # its squares neither over- nor underflow
@@ -130,7 +130,7 @@ def covariate_design(C: FloatArray, weights: FloatArray) -> Design:
 
 
 def _basis(covariates: Design, weights: FloatArray) -> tuple[FloatArray, FloatArray, float]:
-    """Orthonormal basis of the covariates, the matrix that makes it, and log|CᵀWC| with the intercept."""
+    """Orthonormal basis of the covariates, the matrix that maps them to it, and log|CᵀWC| with the intercept."""
     p = covariates.shape[1]
     log_n = float(np.log(weights.sum()))
     if p == 0:

@@ -1,4 +1,4 @@
-"""What the solvers ask of p(y | γ), and the values that come back."""
+"""What the solvers need from p(y | γ), and the values it returns."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
@@ -9,7 +9,7 @@ from ..types import FloatArray, IntArray
 
 
 class Coefficients(NamedTuple):
-    """Posterior of the coefficients given the set S, in the units of the X that the user gave.
+    """Posterior of the coefficients given the set S, in the units of the user's X.
 
     Gaussian likelihood: moments of the marginal Student-t law, so the covariance is its scale matrix times
     dof / (dof − 2), infinite for dof ≤ 2. Logistic likelihood: moments of the Gaussian that EP returns.
@@ -27,7 +27,7 @@ class Coefficients(NamedTuple):
 
     @property
     def scales(self) -> FloatArray:
-        """Scales of the laws (|S| + p,), of the set's columns and of those always in; √variance if Gaussian."""
+        """Scales (|S| + p,) of the coefficients of S and of the covariates; √variance if Gaussian."""
         variances = np.concatenate([np.diag(self.covariance), self.covariate_variances])
         shrink = 1.0 if np.isinf(self.dof) else np.sqrt(max(self.dof - 2.0, 0.0) / self.dof)
         return np.asarray(shrink * np.sqrt(variances))
@@ -49,7 +49,7 @@ class Predictive(NamedTuple):
     dof: float
     latent_mean: FloatArray  # (n,)
     latent_scale: FloatArray  # (n,)
-    link: str | None = None  # "logit" or "probit" of classes, "log" of counts, "hazard" of survival
+    link: str | None = None  # "logit" or "probit" for classes, "log" for counts, "hazard" for survival
     dispersion: float = 0.0  # of counts: their variance is μ + dispersion · μ²
 
 
@@ -66,7 +66,7 @@ class FlipGains(NamedTuple):
 
 @runtime_checkable
 class Likelihood(Protocol):
-    """The least a solver needs. S is a sorted int64 array of distinct features.
+    """The minimum that a solver needs. S is a sorted int64 array of distinct features.
 
     >>> from variegate.likelihoods import CustomLikelihood
     >>> isinstance(CustomLikelihood(lambda S: 0.0, n_features=3), Likelihood)
@@ -85,7 +85,7 @@ class Likelihood(Protocol):
 
 @runtime_checkable
 class GainsLikelihood(Likelihood, Protocol):
-    """A likelihood that knows the gains of all M flips at once.
+    """A likelihood that computes the gains of all M flips at once.
 
     >>> from variegate.likelihoods import CustomLikelihood
     >>> isinstance(CustomLikelihood(lambda S: 0.0, n_features=3), GainsLikelihood)
@@ -103,7 +103,7 @@ class GainsLikelihood(Likelihood, Protocol):
 
 @runtime_checkable
 class ExchangeLikelihood(GainsLikelihood, Protocol):
-    """A likelihood that also knows all exchanges of a member at once.
+    """A likelihood that also computes the gains of all exchanges at once.
 
     >>> from variegate.likelihoods import CustomLikelihood
     >>> isinstance(CustomLikelihood(lambda S: 0.0, n_features=3), ExchangeLikelihood)
@@ -139,10 +139,10 @@ class QuadraticForm(NamedTuple):
 
     With A = gram_SS + cI, q = log|A| − |S| log c and x = b_Sᵀ A⁻¹ b_S, up to a constant::
 
-        log p(y | S) = −½q + ½x                          where shape = 0: the variance of the noise is 1
-        log p(y | S) = −½q − shape · log(rate − ½x)      where it is integrated out; rate − ½x ≥ floor
+        log p(y | S) = −½q + ½x                          if shape = 0: the variance of the noise is 1
+        log p(y | S) = −½q − shape · log(rate − ½x)      if it is integrated out; rate − ½x ≥ floor
 
-    and gram = Z diag(precision) Zᵀ − fixedᵀ fixed, Z (C, N) the columns: its rows are computed when they are needed.
+    and gram = Z diag(precision) Zᵀ − fixedᵀ fixed, Z (C, N) the columns: its rows are computed when needed.
 
     >>> form = QuadraticForm(np.ones(3), np.zeros((0, 2)), np.full(2, 3.0), np.ones(2))
     >>> form.shape, form.rows(np.array([[1.0, -1.0, 1.0], [1.0, 1.0, 1.0]]), np.array([0]))
@@ -150,7 +150,7 @@ class QuadraticForm(NamedTuple):
     """
 
     precision: FloatArray  # (N,)
-    fixed: FloatArray  # (p, C) what columns that are always in take away
+    fixed: FloatArray  # (p, C) the part explained by columns that are always in the model
     diagonal: FloatArray  # (C,) of the Gram matrix
     information: FloatArray  # (C,) b
     shape: float = 0.0
@@ -165,7 +165,7 @@ class QuadraticForm(NamedTuple):
 
 @runtime_checkable
 class QuadraticLikelihood(FlipLikelihood, Protocol):
-    """A likelihood that is, or is close to, a quadratic form given something else, `auxiliary`.
+    """A likelihood that, given `auxiliary`, is or is close to a quadratic form.
 
     >>> from variegate.likelihoods import CustomLikelihood
     >>> isinstance(CustomLikelihood(lambda S: 0.0, n_features=3), QuadraticLikelihood)
@@ -174,7 +174,7 @@ class QuadraticLikelihood(FlipLikelihood, Protocol):
 
     @property
     def n_outcomes(self) -> int:
-        """Number of quadratic forms; 0 where a part has none."""
+        """Number of quadratic forms; 0 if any part has none."""
         ...
 
     @property
@@ -184,20 +184,20 @@ class QuadraticLikelihood(FlipLikelihood, Protocol):
 
     @property
     def noise_variance(self) -> float:
-        """Variance of the noise, in units of the slab's: what a share of explained variance refers to."""
+        """Variance of the noise, in units of the slab's; fractions of explained variance refer to it."""
         ...
 
     @property
     def nuisance(self) -> float:
-        """A further parameter that is averaged over, such as the dispersion of counts; NaN where there is none."""
+        """A nuisance parameter that is averaged over, such as the dispersion of counts; NaN if there is none."""
         ...
 
     def with_nuisance(self, value: float) -> Self:
-        """Return the same data and caches with another value of it."""
+        """Return the same data and caches with another value of the nuisance parameter."""
         ...
 
     def columns_of(self, features: IntArray) -> FloatArray:
-        """Z: the standardised columns of some features (C, N), one feature after another."""
+        """Z: the standardised columns of some features (C, N), feature by feature."""
         ...
 
     def quadratic_forms(self, features: IntArray, Z: FloatArray, auxiliary: Any) -> list[QuadraticForm]:
@@ -205,7 +205,7 @@ class QuadraticLikelihood(FlipLikelihood, Protocol):
         ...
 
     def gram_rows(self, S: IntArray, auxiliary: Any) -> list[tuple[FloatArray, QuadraticForm]]:
-        """For each outcome the columns of S against those of all features, and a form over all of them."""
+        """For each outcome the Gram rows of the columns of S, and the form over the columns of all features."""
         ...
 
     def grams(self, auxiliary: Any) -> list[tuple[FloatArray, QuadraticForm]]:
@@ -213,28 +213,28 @@ class QuadraticLikelihood(FlipLikelihood, Protocol):
         ...
 
     def probes(self, S: IntArray) -> list[Any]:
-        """For each outcome a `Probe`: what tells the evidence of further columns given S."""
+        """For each outcome a `Probe`, which gives the evidence of other columns given S."""
         ...
 
 
 class Predictor(Protocol):
-    """The linear predictor of coefficients that were drawn given the auxiliary variables."""
+    """The linear predictor η of coefficients drawn given the auxiliary variables."""
 
     def log_densities(self, scales: FloatArray) -> FloatArray:
         """Log density (J,) with all coefficients times λ and the slab precision over λ², up to a constant.
 
-        That is the likelihood of λη and the prior of coefficients outside the slab; −inf where it can't be scaled.
+        That is the likelihood of λη and the prior of coefficients outside the slab; −inf if it cannot be scaled.
         """
         ...
 
     def auxiliary(self, scale: float, rng: np.random.Generator) -> Any:
-        """New auxiliary variables given λη."""
+        """Draw new auxiliary variables given λη."""
         ...
 
 
 @runtime_checkable
 class AugmentedLikelihood(QuadraticLikelihood, Protocol):
-    """Exactly a quadratic form given auxiliary variables, which can be drawn; Gaussian ones need none (None).
+    """A likelihood that is exactly a quadratic form given auxiliary variables; None for `Gaussian`, which needs none.
 
     >>> from variegate.likelihoods import Gaussian
     >>> isinstance(Gaussian(np.eye(3), np.arange(3.0)), AugmentedLikelihood)
@@ -243,20 +243,20 @@ class AugmentedLikelihood(QuadraticLikelihood, Protocol):
 
     @property
     def can_augment(self) -> bool:
-        """Whether the variables can be drawn for these data."""
+        """Whether auxiliary variables can be drawn for these data."""
         ...
 
     def draw_predictor(self, S: IntArray, c: float, auxiliary: Any, rng: np.random.Generator) -> Predictor | None:
         """Draw coefficients given the set, the slab precision and the auxiliary variables (None at the start).
 
-        None where there are no such variables.
+        None if there are no auxiliary variables.
         """
         ...
 
 
 @runtime_checkable
 class ExpandedLikelihood(QuadraticLikelihood, Protocol):
-    """Close to a quadratic form around the posterior; moves on the form are accepted by the evidence.
+    """A likelihood close to a quadratic form around the posterior; the evidence decides which moves are accepted.
 
     >>> from variegate.likelihoods import CustomLikelihood
     >>> isinstance(CustomLikelihood(lambda S: 0.0, n_features=3), ExpandedLikelihood)
@@ -288,7 +288,7 @@ class PredictiveLikelihood(Likelihood, Protocol):
 
 @runtime_checkable
 class ApproximateGains(GainsLikelihood, Protocol):
-    """A likelihood that says whether its gains are exact; those of others are taken to be.
+    """A likelihood that says whether its gains are exact; other likelihoods are assumed to have exact gains.
 
     >>> from variegate.likelihoods import Gaussian
     >>> isinstance(Gaussian(np.eye(3), np.arange(3.0)), ApproximateGains)
@@ -308,7 +308,7 @@ def gains_are_exact(likelihood: Any) -> bool:
 
 @runtime_checkable
 class RoughLikelihood(Likelihood, Protocol):
-    """A likelihood that can be evaluated less precisely, and faster.
+    """A likelihood that can be evaluated faster and less precisely.
 
     >>> from variegate.likelihoods import CustomLikelihood
     >>> isinstance(CustomLikelihood(lambda S: 0.0, n_features=3), RoughLikelihood)
@@ -316,10 +316,10 @@ class RoughLikelihood(Likelihood, Protocol):
     """
 
     def roughly(self, rough: bool) -> Self:
-        """The same, as precise as a variational fit needs it, or as users do."""
+        """The same with the precision that a variational fit needs, or that users need."""
         ...
 
 
 def roughly(likelihood: Any, rough: bool) -> Any:
-    """The likelihood as precise as a variational fit needs it, or as users do; itself if it has one precision only."""
+    """The likelihood with the precision that a fit needs, or that users need; itself if it has only one."""
     return likelihood.roughly(rough) if isinstance(likelihood, RoughLikelihood) else likelihood

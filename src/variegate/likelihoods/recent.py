@@ -6,14 +6,14 @@ import numpy as np
 
 from ..types import FloatArray, IntArray
 
-CAPACITY, FEWEST = 64, 4
-MOST_BYTES = 1 << 25  # with many rows there are fewer of them
+CAPACITY, FEWEST = 64, 4  # most and fewest sets
+MOST_BYTES = 1 << 25  # with many rows, fewer sets are kept
 
 
 class RecentSites:
     """Ring of the last solved sets with their sites; the nearest (fewest flips away) starts the next solve.
 
-    It changes how long EP takes, not where it ends (beyond its tolerance). Pickling drops it.
+    It changes how long EP takes, not where it ends (up to its tolerance). Pickling drops it.
     """
 
     def __init__(self, n_features: int, cold: FloatArray) -> None:
@@ -31,7 +31,7 @@ class RecentSites:
         return out
 
     def add(self, S: IntArray, sites: FloatArray) -> None:
-        """Keep the sites of S in place of the oldest."""
+        """Replace the oldest sites by those of S."""
         slot = self._count % self._capacity
         self._members[slot] = False
         self._members[slot, S] = True

@@ -1,13 +1,13 @@
-"""What expectation propagation leaves out of log p(y|S), to leading order.
+"""The leading term that expectation propagation omits from log p(y|S).
 
-EP's Gaussian q has the mean and variance of every tilted law q_i; their third cumulants are what it lacks first. With
-a_i the skewness of q_i and r_ij the correlation of the margins f_i and f_j under q,
+EP's Gaussian q has the mean and variance of every tilted law q_i; the first thing it lacks is their third cumulants.
+With a_i the skewness of q_i and r_ij the correlation of the margins f_i and f_j under q,
 
     log p(y|S) ≈ log Z_EP + 1/12 Σ_{i≠j} a_i a_j r_ij³
 
 (Opper, Paquet & Winther 2013, "Perturbative corrections for approximate inference in Gaussian latent variable
-models"). The sum is |Σ_i a_i v_i⊗v_i⊗v_i|² with unit vectors v_i of k weights, less the terms i = j: O(Nk³), or O(N²k)
-where that is less.
+models"). The sum is |Σ_i a_i v_i⊗v_i⊗v_i|² with unit vectors v_i of k weights, minus the terms i = j: O(Nk³), or
+O(N²k) if that is less.
 """
 
 import math
@@ -19,7 +19,7 @@ from ..sets import row_blocks
 from ..types import FloatArray
 from .tilted import MAX_NODES, STEP, log_link, mode
 
-REACH = 5.0  # four digits are plenty in a correction of a few hundredths
+REACH = 5.0  # standard deviations around the mode: four digits, plenty for a term of a few hundredths
 
 
 def correction(V: FloatArray, copies: FloatArray, skewness: FloatArray) -> float:
@@ -40,7 +40,7 @@ def _tensor_square(V: FloatArray, a: FloatArray) -> float:
 
 
 def _gram_cube(V: FloatArray, a: FloatArray) -> float:
-    """The same from r_ij = v_iᵀv_j, some rows at a time."""
+    """The same from r_ij = v_iᵀv_j, a block of rows at a time."""
     grams = ((a[block], V[:, block].T @ V) for block in row_blocks(V.shape[1], V.shape[1]))
     return sum(float(part @ (G * G * G @ a)) for part, G in grams)
 

@@ -14,14 +14,14 @@ from .laplace import Laplace
 from .protocol import Predictive
 from .terms import Derivatives
 
-MOST_TERMS = 10_000_000  # one for each event, and weights count events
+MOST_TERMS = 10_000_000  # one per event, and a row of weight w is w events
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def risk_sums(
     Zt: FloatArray, e: FloatArray, rows: IntArray, signs: FloatArray, stop: IntArray, events: IntArray, first: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Running sums, read off at each event time; see `RiskSets`."""
+    """Running sums at each event time; see `RiskSets`."""
     k, K = len(Zt), len(stop)
     at_risk, tied = np.empty((k, K)), np.empty((k, K))
     for c in range(k):
@@ -42,13 +42,13 @@ def risk_sums(
 class RiskSets(NamedTuple):
     """Who is at risk at each of the K times of events: rows with entry < t_k ≤ time, in the same stratum."""
 
-    rows: IntArray  # (R,) rows by falling time; with strata or entries, once more by falling entry
-    signs: FloatArray  # (R,) −1 where a row stands for its entry
-    stop: IntArray  # (K,) how many of them make the sum over those at risk
-    events: IntArray  # (E,) rows with an event, by rising time
-    first: IntArray  # (K,) the first of them at each time
-    until: IntArray  # (N,) event times up to that of the row, counted
-    since: IntArray  # (N,) the same for its entry
+    rows: IntArray  # (R,) rows by decreasing time; with strata or entries, each row again at its entry
+    signs: FloatArray  # (R,) −1 for a row at its entry
+    stop: IntArray  # (K,) how many of them add up to the sum over those at risk
+    events: IntArray  # (E,) rows with an event, by increasing time
+    first: IntArray  # (K,) position in `events` of the first at each time
+    until: IntArray  # (N,) number of event times up to the row's time
+    since: IntArray  # (N,) number of event times up to its entry
 
     @classmethod
     def of(
@@ -56,7 +56,7 @@ class RiskSets(NamedTuple):
     ) -> "RiskSets":
         """Sort the rows. O(N log N)."""
         begin = np.full(len(time), -np.inf) if entry is None else entry
-        # places on one axis, on which strata follow each other
+        # positions on one axis, stratum after stratum
         points = np.stack([np.tile(strata, 2), np.concatenate([time, begin])], axis=1)
         _, place = np.unique(points, axis=0, return_inverse=True)
         here, there = np.split(place.ravel(), 2)
@@ -77,11 +77,11 @@ class RiskSets(NamedTuple):
         )
 
     def sums(self, Zt: FloatArray, e: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Sums of Zt (k, N) times e (N,) over those at risk, and over those with their event, at each time (k, K)."""
+        """Sums of Zt (k, N) times e (N,) over those at risk, and over those with an event, at each time (k, K)."""
         return risk_sums(Zt, e, self.rows, self.signs, self.stop, self.events, self.first)
 
     def over_time(self, H: FloatArray) -> FloatArray:
-        """For each row the sum of H (k, K) over the times at which it is at risk (k, N)."""
+        """For each row, the sum of H (k, K) over the times at which it is at risk (k, N)."""
         total = np.concatenate([np.zeros((len(H), 1)), np.cumsum(H, axis=1)], axis=1)
         return np.asarray(total[:, self.until] - total[:, self.since])
 
@@ -93,7 +93,7 @@ class RiskSets(NamedTuple):
 
 
 class Hazards(NamedTuple):
-    """Denominators of the partial likelihood at some linear predictor, and with them its curvature.
+    """Denominators of the partial likelihood at a linear predictor, which also give its curvature.
 
     P_t = √u_t (w e^η over those at risk − f_t · the same over tied events) / D_t, for each of T terms.
     """
@@ -132,14 +132,14 @@ class Hazards(NamedTuple):
         return self._over_rows(self._shares(Zt) * self.terms.amount)
 
     def roughly(self, n: int) -> FloatArray:
-        """Shares of rows in those at risk, averaged over n stretches of time with as many events (at most n, N)."""
+        """Shares of rows among those at risk, averaged over n periods with equally many events (at most n, N)."""
         u = self.terms.amount
         stretch = np.minimum(((np.cumsum(u) - 0.5 * u) * n / u.sum()).astype(np.int64), n - 1)
         of_term = stretch == np.unique(stretch)[:, None]
         return self._over_rows(u * of_term / np.sqrt(of_term @ u)[:, None])
 
     def _over_rows(self, q: FloatArray) -> FloatArray:
-        """Weighted sums (k, N), with weights q (k, T), of the terms' shares of rows in those at risk."""
+        """Sums (k, N), with weights q (k, T), of the shares of rows among those at risk in each term."""
         t, q = self.terms, q / self.D
         own = t.risk.at_event(self.per_time(q * t.fraction))
         return np.asarray(self.e * (t.risk.over_time(self.per_time(q)) - own))
@@ -151,8 +151,8 @@ class CoxTerms:
 
     Σ_events w_i η_i − Σ_k Σ_l u_l log(Σ_{at risk} w e^η − l/d_k Σ_{tied} w e^η),  l = 0, …, d_k − 1,
 
-    d_k the weight of the events at time k; u_l = 1, or what is left of d_k where that is no whole number. So whole
-    weights are repeated rows.
+    d_k the weight of the events at time k; u_l = 1, or the rest of d_k if that is not a whole number. So whole weights
+    are repeated rows.
 
     >>> terms = CoxTerms.of(np.array([1.0, 2.0, 3.0]), np.array([True, False, True]))
     >>> terms.derivatives(np.zeros(3)).slope.round(3)
@@ -176,7 +176,7 @@ class CoxTerms:
         strata: IntArray | None = None,
         weights: FloatArray | None = None,
     ) -> "CoxTerms":
-        """From times (N,), and whether each ends with an event or is censored."""
+        """The terms for times (N,) that each end with an event or are censored."""
         w = np.ones(len(time)) if weights is None else weights
         counted = event & (w > 0)
         risk = RiskSets.of(time, counted, entry, np.zeros(len(time), dtype=np.int64) if strata is None else strata)
@@ -184,8 +184,8 @@ class CoxTerms:
         n = np.maximum(np.ceil(d - 1e-9), 1.0).astype(np.int64)
         if n.sum() > MOST_TERMS:
             raise ValueError(
-                f"sample_weight counts events, and there are {n.sum():,} of them, more than {MOST_TERMS:,}; divide "
-                "all weights by a number."
+                f"sample_weight counts events: they must number at most {MOST_TERMS:,}, got {n.sum():,}; divide all "
+                "weights by a number."
             )
         start = np.concatenate([[0], np.cumsum(n)[:-1]])
         k = np.repeat(np.arange(len(n)), n)
@@ -198,7 +198,7 @@ class CoxTerms:
         return 0.0
 
     def hazards(self, eta: FloatArray) -> Hazards:
-        """What the derivatives are made of."""
+        """The sums that the derivatives need."""
         largest = float(eta.max())
         e = self.weights * np.exp(eta - largest)
         at_risk, tied = self.risk.sums(np.ones((1, len(e))), e)
@@ -206,14 +206,14 @@ class CoxTerms:
         return Hazards(self, e, np.maximum(D, 1e-300), largest)
 
     def derivatives(self, eta: FloatArray) -> Derivatives:
-        """Slope: martingale residuals, events less those expected; weight: events expected."""
+        """Slope: martingale residuals, events minus expected events; weight: expected events."""
         found = self.hazards(eta)
         value = float(self.events @ eta - self.amount @ (np.log(found.D) + found.largest))
         expected = found.expected
         return Derivatives(value, self.events - expected, expected, found)
 
     def cumulative_hazard(self, eta: FloatArray) -> FloatArray:
-        """Breslow's baseline, with Efron's ties, summed over the event times so far (K,); strata follow each other."""
+        """Breslow's cumulative baseline hazard, with Efron's ties, at each event time (K,), stratum after stratum."""
         h = self.hazards(eta)
         return np.asarray(np.cumsum(h.per_time((self.amount / h.D)[None])[0]) * np.exp(-h.largest))
 
@@ -261,17 +261,17 @@ class Cox(Laplace[CoxTerms]):
         checks.check_times(t, begin)
         labels, codes = (None, None) if strata is None else np.unique(np.asarray(strata), return_inverse=True)
         if codes is not None and codes.shape != (N,):
-            raise ValueError(f"strata must hold a label for each of the {N} rows; got shape {np.shape(strata)}.")
+            raise ValueError(f"strata must hold a label for each of the {N} rows, got shape {np.shape(strata)}.")
         terms = CoxTerms.of(t, happened, begin, codes, weights)
         options: dict[str, Any] = {"covariates": covariates, "sample_weight": weights, "intercept": False}
         super().__init__(design, terms, slab_precision=slab_precision, **options)
-        numbers = labels is not None and labels.dtype.kind in "iufb"  # labels that are none are known by position
+        numbers = labels is not None and labels.dtype.kind in "iufb"  # other labels are replaced by their positions
         stratum = np.zeros(N) if codes is None else labels[codes] if numbers and labels is not None else codes
         self.event_times = np.unique(np.stack([stratum, t])[:, (happened > 0) & (weights > 0)], axis=1)
 
     @property
     def noise_variance(self) -> float:
-        """Variance of Gumbel's law, that of the log of an exponential time."""
+        """Variance of the Gumbel distribution, that of the log of an exponential time."""
         return np.pi**2 / 6
 
     def _law(self, mean: FloatArray, variance: FloatArray) -> Predictive:
@@ -286,13 +286,13 @@ class Cox(Laplace[CoxTerms]):
 
 
 def checked_times(time: Any, event: Any, length: int, weights: FloatArray) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
-    """Times and events, if a partial likelihood can be made of them."""
+    """Times and events, checked for a partial likelihood."""
     t, happened = checks.vector(time, "time", length), checks.vector(event, "event", length)
     checks.check_times(t)
     strange = np.setdiff1d(happened, [0.0, 1.0])
     if strange.size:
         raise ValueError(
-            f"event must hold only 0 and 1 (or booleans); got {strange[:3].tolist()}. 1 means it happened."
+            f"event must hold only 0 and 1 (or booleans), got {strange[:3].tolist()}; 1 means it happened."
         )
     if not (happened[weights > 0] > 0).any():
         raise WrongOutcome("event", "must have happened in at least one row, got none: nothing to learn from")

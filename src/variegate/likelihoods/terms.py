@@ -9,13 +9,13 @@ from ..types import FloatArray
 from .auxiliary import Auxiliary, Shared
 
 NEWTON_STEPS, SETTLED = 50, 1e-8
-FAINT = 1e-8  # share of the weights added to the diagonal of a Hessian: columns may depend on each other
+FAINT = 1e-8  # fraction of the weights added to the diagonal of a Hessian: columns may be linearly dependent
 
 
 class Derivatives(NamedTuple):
     """A log-likelihood at η (N,) and its derivatives.
 
-    The curvature −∂²/∂η² is diag(weight), or less where rows share something: diag(weight) − PᵀP.
+    The curvature −∂²/∂η² is diag(weight), or diag(weight) − PᵀP if rows are coupled.
 
     >>> Derivatives(value=-0.5, slope=np.array([1.0]), weight=np.array([1.0])).expanded(np.zeros(1)).information
     array([1.])
@@ -44,7 +44,7 @@ class Terms(Protocol):
 
     @property
     def null(self) -> float:
-        """The predictor of all rows without any column, at its maximum."""
+        """The most likely predictor, the same for all rows, without any column."""
         ...
 
     def derivatives(self, eta: FloatArray) -> Derivatives:

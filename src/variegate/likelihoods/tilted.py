@@ -19,9 +19,10 @@ from ..types import FloatArray
 # as fast as N(mode, v): REACH standard deviations around the mode lose less than 1e-9.
 STEP = 0.9
 REACH = 6.5
-# So wide a Gaussian sees σ as a step, and only the variance of its blur matters: no grid of thousands.
+# Standard deviation above which σ looks like a step, and only the variance of its blur matters: saves a grid of
+# thousands of points.
 WIDE = 100.0
-MAX_NODES = 3000.0  # for powers e < 1 under so wide a Gaussian; the step is then resolved only roughly
+MAX_NODES = 3000.0  # for powers e < 1 under such a wide Gaussian; the step is then resolved only roughly
 LOG_2PI = math.log(2.0 * math.pi)
 
 
@@ -66,7 +67,7 @@ def mode(m: float, v: float, e: float, probit: bool, x: float) -> float:
 def logit_sums(m: float, v: float, x: float, h: float, half: int) -> tuple[float, float, float]:
     """Trapezoidal sums over x − half h, …, x + half h of p, p ℓ′ and p (ℓ′² + ℓ″), p = σ(f) exp(−(f−m)²/2v).
 
-    p is relative to the Gaussian's value at x. Both exponentials run along the grid by multiplication.
+    p is relative to the Gaussian's value at x. Both exponentials are updated along the grid by multiplication.
     """
     start = x - half * h
     E, E_ratio = math.exp(-start), math.exp(-h)
@@ -102,9 +103,9 @@ def link_sums(m: float, v: float, e: float, probit: bool, x: float, h: float, ha
 
 @njit(cache=True, error_model="numpy")
 def step_blur(e: float, probit: bool) -> tuple[float, float]:
-    """Mean and variance of the law whose distribution function is σ^e, ψ(e) − ψ(1) and ψ′(e) + π²/6.
+    """Mean and variance of the law with distribution function σ^e: ψ(e) − ψ(1) and ψ′(e) + π²/6.
 
-    By polynomials that are exact at e = 1 and for small e. For Φ^e the same with the scale of Φ.
+    Computed by polynomials that are exact at e = 1 and for small e. For Φ^e the same with the scale of Φ.
     """
     mean = 1.645 * e - 0.645 * e * e - 1.0 / e
     variance = 1.0 / (e * e) + math.pi**2 / 3.0 - 2.404 * e + 1.404 * e * e
@@ -140,9 +141,9 @@ def propose(
 ) -> tuple[float, float]:
     """One parallel EP update.
 
-    marginals (2, N): mean, variance of each margin; sites (2, N): precision τ and shift ν; power (N,): e, 0
+    marginals (2, N): mean and variance of each margin; sites (2, N): precision τ and shift ν; power (N,): e, 0
     for rows to skip; out (3, N): new τ, new ν, and the row's part of the log evidence. Returns how far the
-    tilted moments are from the marginals: largest |mean difference|/sd, largest relative one of variances.
+    tilted moments are from the marginals: largest |mean difference|/sd, largest relative difference of variances.
     """
     worst_mean = worst_variance = 0.0
     for i in range(len(power)):
@@ -150,7 +151,7 @@ def propose(
         if power[i] == 0.0:
             out[0, i] = out[1, i] = out[2, i] = 0.0
             continue
-        precision = max(1.0 / s - tau, 1e-12 / s)  # positive for τ ≥ 0 but for rounding
+        precision = max(1.0 / s - tau, 1e-12 / s)  # positive for τ ≥ 0 except for rounding
         vc = 1.0 / precision
         mc = (m / s - nu) * vc
         log_z, alpha, kappa = tilted(mc, vc, power[i], probit, m)

@@ -12,6 +12,7 @@ from ..groups import Group
 from ..inference import best_exchanges
 from ..posterior import Posterior
 from ..selection import Selection
+from ..similarity import unit_rows
 from ..types import FloatArray, IntArray
 
 RUNNERS_UP = 8  # features shown after the chosen ones
@@ -75,9 +76,7 @@ def unit_similarity(found: Selection) -> FloatArray:
     if phi is None:
         data = found.training
         phi = similarity_features("columns", data.design, data.row_weights, found.candidates, None)
-    rows = np.asarray(phi, dtype=np.float64)
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(np.divide(rows, norms, where=norms > 0, out=np.zeros_like(rows)))
+    return unit_rows(np.asarray(phi, dtype=np.float64))
 
 
 def selection_rows(table: pd.DataFrame, found: Selection) -> list[Row]:

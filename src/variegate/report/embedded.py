@@ -90,7 +90,7 @@ def _embedded_without(form: Form, without: list[Without]) -> list[dict[str, Any]
     for one in sorted(without, key=lambda one: len(one.features)):
         near = [known[()], *(known[(m,)] for m in one.features if len(one.features) > 1)]
         columns = np.stack([gram.ravel() for gram in near])
-        weights = np.linalg.solve(columns @ columns.T, columns @ one.form.gram.ravel())
+        weights = np.linalg.lstsq(columns @ columns.T, columns @ one.form.gram.ravel())[0]
         rough = np.tensordot(weights, np.stack(near), 1)
         step = max(float(np.abs(one.form.gram - rough).max()) / 127, 1e-300)
         steps = np.rint((one.form.gram - rough) / step)

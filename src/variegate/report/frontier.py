@@ -39,7 +39,6 @@ class FrontierChart(NamedTuple):
     width: float = WIDTH
     height: float = HEIGHT
     left: float = LEFT
-    bottom: float = BOTTOM
 
     @property
     def picked(self) -> Mark:

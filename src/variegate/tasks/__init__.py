@@ -1,4 +1,4 @@
-"""Kinds of outcome: what each decides about likelihoods, screening, splits and scores."""
+"""Kinds of outcome: each has its likelihoods, screening statistic, splits and scores."""
 
 from .classification import Classification
 from .counts import Counts, count_rows
@@ -11,7 +11,7 @@ TASKS: dict[str, Task] = {task.name: task for task in (Regression(), Classificat
 
 
 def task_named(name: object) -> Task:
-    """The task of that name.
+    """The task with this name.
 
     >>> task_named("regression").accuracy
     'R2'

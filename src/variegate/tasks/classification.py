@@ -34,7 +34,7 @@ class Classification:
         return [Logistic(X, t, **options) for t in indicators(y)]
 
     def terms(self, y: NDArray[Any]) -> list[Terms]:
-        """Of each indicator."""
+        """The log-likelihood of each indicator."""
         return [Logits(t) for t in indicators(y)]
 
     def strengths(self, X: Any, y: NDArray[Any], sample_weight: FloatArray | None = None) -> FloatArray:
@@ -46,7 +46,7 @@ class Classification:
         return y
 
     def scores(self, X: NDArray[Any], y: NDArray[Any], X_test: NDArray[Any], y_test: NDArray[Any]) -> dict[str, float]:
-        """Of a logistic model with a weak ridge."""
+        """Scores of logistic regression with a weak ridge."""
         model = make_pipeline(StandardScaler(), LogisticRegression(C=1 / RIDGE, max_iter=1000)).fit(X, y)
         p = model.predict_proba(X_test)
         accuracy = float(np.mean(p.argmax(axis=1) == y_test))

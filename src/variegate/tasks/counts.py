@@ -1,4 +1,4 @@
-"""Counts, with what they are proportional to."""
+"""Counts and their exposures."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -16,7 +16,7 @@ from .strengths import gains_alone
 
 @dataclass(frozen=True)
 class Counts:
-    """A count to predict; with dispersion α its variance is μ + αμ², None: averaged over, 0: Poisson.
+    """A count to predict. Its variance is μ + αμ² with dispersion α; None: averaged over, 0: Poisson.
 
     >>> Counts().name, Counts().accuracy
     ('counts', 'D2')
@@ -46,7 +46,7 @@ class Counts:
         """None."""
 
     def scores(self, X: NDArray[Any], y: NDArray[Any], X_test: NDArray[Any], y_test: NDArray[Any]) -> dict[str, float]:
-        """Of Poisson regression with a weak ridge, which is right about means whatever the dispersion."""
+        """Scores of Poisson regression with a weak ridge, whose means are consistent for any dispersion."""
         model = Poisson(X, y["count"], exposure=y["exposure"], slab_precision=RIDGE)
         mean = y_test["exposure"] * np.exp(model.predictive(np.arange(X.shape[1]), X_test).latent_mean)
         error = float(np.abs(y_test["count"] - mean).mean())
@@ -62,7 +62,7 @@ def count_rows(count: Any, exposure: Any = None) -> NDArray[Any]:
     given = np.asarray(count)
     if given.dtype == COUNTS:
         if exposure is not None:
-            raise ValueError("exposure must be given once; y has exposures already, as count_rows made it.")
+            raise ValueError("exposure must be given once, got it also in y; leave one of them out.")
         return given
     y = numbers(given, "y")
     rows = np.ones(len(y), dtype=COUNTS)

@@ -10,7 +10,7 @@ from ..types import FloatArray
 
 
 def numbers(values: Any, what: str) -> FloatArray:
-    """Numbers (N,), NaN where one is missing; words are refused.
+    """Numbers (N,), with NaN for missing ones; words are rejected.
 
     >>> numbers([1, "2"], "time")
     array([1., 2.])

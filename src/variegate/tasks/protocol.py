@@ -1,4 +1,4 @@
-"""What every task answers."""
+"""The protocol of tasks."""
 
 from typing import Any, Protocol
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from ..likelihoods import FlipLikelihood, Terms
 from ..types import FloatArray
 
-RIDGE = 0.01  # precision of the coefficients of standardised columns: keeps them finite where a column separates
+RIDGE = 0.01  # precision of coefficients of standardised columns: keeps them finite if a column separates classes
 
 
 class Task(Protocol):
@@ -21,17 +21,17 @@ class Task(Protocol):
 
     @property
     def name(self) -> str:
-        """What users call it."""
+        """The name that users give."""
         ...
 
     @property
     def accuracy(self) -> str:
-        """The score that stands for it; more is better."""
+        """The main score; higher is better."""
         ...
 
     @property
     def question(self) -> str:
-        """What is asked, for the page."""
+        """The question, in words, for the page."""
         ...
 
     @property
@@ -52,7 +52,7 @@ class Task(Protocol):
         ...
 
     def strata(self, y: NDArray[Any]) -> NDArray[Any] | None:
-        """What training and test rows should hold in equal shares (N,), if anything."""
+        """Labels (N,) by which training and test rows are stratified, if any."""
         ...
 
     def scores(self, X: NDArray[Any], y: NDArray[Any], X_test: NDArray[Any], y_test: NDArray[Any]) -> dict[str, float]:

@@ -32,7 +32,7 @@ class Regression:
         return [Gaussian(X, y, **options)]
 
     def terms(self, y: NDArray[Any]) -> list[Terms]:
-        """Squares."""
+        """The log-likelihood of numbers with unit noise."""
         return [Squares(np.asarray(y, dtype=np.float64))]
 
     def strengths(self, X: Any, y: NDArray[Any], sample_weight: FloatArray | None = None) -> FloatArray:
@@ -43,6 +43,6 @@ class Regression:
         """None."""
 
     def scores(self, X: NDArray[Any], y: NDArray[Any], X_test: NDArray[Any], y_test: NDArray[Any]) -> dict[str, float]:
-        """Of least squares."""
+        """Scores of least squares."""
         predicted = LinearRegression().fit(X, y).predict(X_test)
         return {"R2": float(metrics.r2(y_test, predicted)), "MSE": float(metrics.mse(y_test, predicted))}

@@ -8,7 +8,7 @@ from ..types import FloatArray
 
 
 def gains_alone(likelihood: Any) -> FloatArray:
-    """The evidence for each column alone (M,), from 0 for the weakest; −1 for constant columns. O(NM).
+    """The evidence for each column alone (M,), relative to the weakest, which has 0; −1 for constant columns. O(NM).
 
     >>> from variegate.likelihoods import Poisson
     >>> X = np.array([[0.0, 1.0, 5.0], [1.0, 0.0, 5.0], [2.0, 1.0, 5.0], [3.0, 0.0, 5.0]])

@@ -22,7 +22,7 @@ CENSORED = {"0", "0.0", "false", "f", "no", "n", "alive", "living", "censored", 
 
 @dataclass(frozen=True)
 class Survival:
-    """A time until an event to predict: who has it earlier.
+    """A time until an event to predict: whose event comes earlier.
 
     >>> y = survival_rows([5.0, 3.0, 8.0], ["dead", "alive", "dead"])
     >>> Survival().strata(y)
@@ -52,14 +52,14 @@ class Survival:
         return np.asarray(y["event"])
 
     def scores(self, X: NDArray[Any], y: NDArray[Any], X_test: NDArray[Any], y_test: NDArray[Any]) -> dict[str, float]:
-        """Of proportional hazards with a weak ridge."""
+        """Scores of proportional hazards with a weak ridge."""
         (model,) = self.likelihoods(X, y, slab_precision=RIDGE)
         risk = model.predictive(np.arange(X.shape[1]), X_test).latent_mean  # type: ignore[attr-defined]
         return {"concordance": metrics.concordance(y_test["time"], y_test["event"], risk)}
 
 
 def _further(y: NDArray[Any]) -> dict[str, Any]:
-    """Entries and strata, where there are any."""
+    """Entries and strata, if there are any."""
     entry, stratum = y["entry"], y["stratum"]
     return {"entry": entry if np.isfinite(entry).any() else None, "strata": stratum if stratum.any() else None}
 
@@ -67,8 +67,8 @@ def _further(y: NDArray[Any]) -> dict[str, Any]:
 def survival_rows(time: Any, event: Any, entry: Any = None, strata: Any = None, happened: Any = None) -> NDArray[Any]:
     """Times and events as one array (N,) with the fields event, time, entry and stratum.
 
-    `event` holds booleans, 0/1, or words such as "dead" and "alive"; where it holds others, `happened` is the value
-    that means an event.
+    `event` holds booleans, 0/1, or words such as "dead" and "alive"; for other values, `happened` is the one that
+    means an event.
 
     >>> survival_rows([5, 3], [1, 0])["time"]
     array([5., 3.])
@@ -87,7 +87,7 @@ def survival_rows(time: Any, event: Any, entry: Any = None, strata: Any = None, 
 
 
 def as_survival(y: Any) -> NDArray[Any]:
-    """A survival outcome as users have it: a structured array, or two columns, one of them of times.
+    """A survival outcome as users give it: a structured array, or two columns, one of them the times.
 
     As in scikit-survival, the structured array has a field of booleans, the event, and a field of times.
 
@@ -116,7 +116,7 @@ def as_survival(y: Any) -> NDArray[Any]:
         raise ValueError(
             "One of the two columns of y must be times, the other whether the event happened (booleans, 0/1, or words "
             f"such as dead and alive), got {'both' if flags else 'neither'} of that kind; "
-            "survival_rows(time, event) tells them apart."
+            "survival_rows(time, event) says which is which."
         )
     return survival_rows(frame.iloc[:, 1 - flags[0]], frame.iloc[:, flags[0]])
 
@@ -149,7 +149,7 @@ def events(values: Any, happened: Any = None) -> NDArray[np.bool_]:
 
 
 def _word(value: Any) -> str:
-    """A value as it is compared: whole numbers without a decimal point, words in lower case."""
+    """A value in the form that is compared: whole numbers without a decimal point, words in lower case."""
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
     return str(value).strip().lower()

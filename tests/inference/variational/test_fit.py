@@ -260,7 +260,7 @@ class TestHardInput:
 
     def test_mismatched_prior_and_likelihood(self):
         X, y = correlated_data(M=6)
-        with pytest.raises(ValueError, match="same features, got 6 and 5"):
+        with pytest.raises(ValueError, match="same number of features, got 6 and 5"):
             Target(Gaussian(X, y), bernoulli_prior(5, expected_size=1), "bernoulli")
         with pytest.raises(ValueError, match="phi must be given for a DPP posterior"):
             Target(Gaussian(X, y), bernoulli_prior(6, expected_size=1), "dpp")

@@ -1,4 +1,4 @@
-"""The sum over all sets, if there are few: probabilities without Monte Carlo error."""
+"""The sum over all sets, if there are few of them: probabilities without Monte Carlo error."""
 
 from itertools import combinations
 from math import comb
@@ -15,8 +15,8 @@ from .run import Chains
 MOST = 4096  # sets: all subsets of twelve features
 # sets × slab precisions × (columns of a set)³: 0.2 s for twelve features of one column, 12 s for twelve of ten
 WORK = 3e8
-FEATURES = 128  # that can be in or out; above 90, only sets of one feature are few enough
-KEPT = 4000  # pairs of a set and a slab precision that represent the posterior, as many as chains keep
+FEATURES = 128  # that can be in or out; with more than 91, only sets of one feature number at most MOST
+KEPT = 4000  # pairs of a set and a slab precision that represent the posterior: as many as chains keep
 
 
 def can_enumerate(model: Model) -> bool:
@@ -85,9 +85,9 @@ def _sets(model: Model, features: IntArray) -> tuple[npt.NDArray[np.bool_], Floa
 
 
 def _systematic(pairs: FloatArray) -> tuple[IntArray, IntArray]:
-    """KEPT positions of pairs, each in proportion to its probability, to within one.
+    """Positions of KEPT pairs, each as often as its probability says, to within one.
 
-    They are ordered, so every n-th of them is such a selection, too.
+    They are ordered, so every n-th of them is such a selection too.
     """
     chosen = np.searchsorted(np.cumsum(pairs), (np.arange(KEPT) + 0.5) / KEPT * pairs.sum() * (1 - 1e-12))
     rows, slabs = np.unravel_index(chosen, pairs.shape)

@@ -7,9 +7,9 @@ import numpy as np
 from ...types import FloatArray
 
 MOST = 8  # batches per chain; when there are twice as many, neighbours are merged
-LEVELS = 3  # single batches, pairs, fours: the largest variance counts, in case chains have a long memory
-# Variance between chains divided by that expected from batches, an F(3, ≥ 28) ratio for four chains. If it is larger
-# (one feature in ten thousand by chance), batches are shorter than the chain's memory, and whole chains are used.
+LEVELS = 3  # single batches, pairs, fours: the largest of their variances is used, in case chains have a long memory
+# Variance between chains divided by that expected from batches, an F(3, ≥ 28) ratio for four chains. Above this (by
+# chance for one feature in ten thousand), batches are shorter than the chain's memory, and whole chains are used.
 TELLING = 10.0
 
 
@@ -24,7 +24,7 @@ class Averages(NamedTuple):
 class Batches:
     """Sums of weighted probabilities and of weights, in batches of laps whose length grows.
 
-    `counted` means that these are counts of sets: what is in none of n sets, or in all, is known to 1/n at best.
+    With `counted` they are counts of sets: if a feature is in none of n sets, or in all, its error is at least 1/n.
     """
 
     def __init__(self, n_chains: int, n_features: int, counted: bool = False) -> None:
@@ -54,7 +54,7 @@ class Batches:
         chains, _, M = self.inclusion.shape
         inclusion, weight = self.inclusion[:, : self.used], self.weight[:, : self.used]
         total = weight.sum(axis=(0, 1))
-        total[total == 0] = 1.0  # features that never move: inclusion is 0, too
+        total[total == 0] = 1.0  # features that never move: their inclusion is 0 too
         p = np.minimum(inclusion.sum(axis=(0, 1)) / total, 1.0)
         off = inclusion - p * weight
         short = np.max([_variance(parts.reshape(-1, M)) for parts in _levels(off)], axis=0) / total**2

@@ -10,7 +10,7 @@ from .problem import Grid
 
 
 class Parts(NamedTuple):
-    """What a set has of one outcome's form, with A = G_SS + cI."""
+    """The two terms of one outcome's form for a set, with A = G_SS + cI."""
 
     half_log_det: float  # ½(log|A| − |S| log c)
     half: float  # ½ b_Sᵀ A⁻¹ b_S
@@ -27,8 +27,8 @@ class Form:
     """log p(S | y) for sets of n features with C columns, as in `Problem`; all others are left out.
 
     Exact for regression. For other outcomes it is an expansion of the likelihood around the posterior, fitted to the
-    evidence of sampled sets; see `form_fit`. There the shape is negative: with A = G_SS + cI and x = b_Sᵀ A⁻¹ b_S, the
-    set counts −½(log|A| − |S| log c) + |shape| log(rate + ½x).
+    evidence of sampled sets; see `form_fit`. Then the shape is negative: with A = G_SS + cI and x = b_Sᵀ A⁻¹ b_S, the
+    log evidence is −½(log|A| − |S| log c) + |shape| log(rate + ½x).
     """
 
     features: IntArray  # (n,) sorted
@@ -44,7 +44,7 @@ class Form:
     at: tuple[int, int]  # position on the grid nearest to the means
     size: int | None
     largest: int  # number of features in the largest sampled set
-    off: float = 0.0  # how far probabilities are off, without conditions; 0 if exact
+    off: float = 0.0  # estimated largest error of an inclusion probability, without conditions; 0 if exact
 
     @property
     def exact(self) -> bool:
@@ -68,7 +68,7 @@ class Form:
         return sum(p.log_evidence(noise) for p, noise in zip(self.parts(S, j), self.noise, strict=True))
 
     def parts(self, S: IntArray, j: int) -> list[Parts]:
-        """What the features at positions S have of each form, with slab precision number j."""
+        """The terms of each outcome's form for the features at positions S, with slab precision number j."""
         c = float(np.exp(self.grid.log_c[j]))
         S = np.concatenate([np.arange(self.first[m], self.first[m + 1]) for m in S] or [np.arange(0)])
         ridge = c * np.eye(len(S))

@@ -1,19 +1,19 @@
 """The form of a posterior; for outcomes other than numbers, an expansion fitted to the evidence of sampled sets.
 
-The expansion is good near the posterior. For sets that explain far less it is wrong by many nats, and mostly too
-high, so that a chain on it ends at the empty set. So its explained part h = ½ b_Sᵀ A⁻¹ b_S is bent and stretched to
-s · r log(1 + h/r), each feature gets further log-odds, and the slab precision c a parabola in log c, such that the sum
-is closest to log p(y | S, c): for sets of the posterior, and less strictly for such sets with members fewer or more,
-or with one exchanged for a feature like it.
+The expansion is accurate near the posterior. For sets that explain far less it is off by many nats, mostly too high,
+and a chain on it ends at the empty set. So the explained part h = ½ b_Sᵀ A⁻¹ b_S is replaced by s · r log(1 + h/r),
+each feature gets additional log-odds, and the slab precision c gets a parabola in log c. These are fitted so that the
+sum is closest to log p(y | S, c): for posterior sets and, with less weight, for posterior sets with members removed or
+added, or with one exchanged for a similar feature.
 
 Largest difference from `Posterior.condition`, two classes (with averages of the Pólya-Gamma variables instead: .15 on
 the first):
 
     N = 200, M = 32, sets of 3 to 20, ten conditions        .04
     N = 60, M = 9, ten conditions                           .055
-    N = 500, M = 2000, six conditions on each of two        .04, of which .01 are its Monte Carlo error
+    N = 500, M = 2000, six conditions on each of two        .04, of which .01 is its Monte Carlo error
 
-Without features that nearly every set has it is off by up to .8; see `form_without`.
+If features that nearly every set has are excluded, it is off by up to .8; see `form_without`.
 """
 
 from dataclasses import replace
@@ -28,29 +28,29 @@ from .form import Form
 from .model import Model
 from .sample import ChainSettings, Sample, grid_of
 
-EXPANDED = 40  # sets that the form is expanded around
-FITTED, THINNED, GROWN = 300, 100, 100  # sets of the posterior, without some members, and with others besides
-# Sets with a member replaced by one of the features most like it. Without them, features that no sampled set has were
-# off by .11 (N = 500, M = 2000, without a certain feature), with them by .02
+EXPANDED = 40  # posterior sets that the form is expanded around
+FITTED, THINNED, GROWN = 300, 100, 100  # sets to fit: posterior sets as they are, with members removed, with more
+# Sets with a member exchanged for one of the COPIES features most similar to it. Without such sets, features that no
+# sampled set has were off by .11 (N = 500, M = 2000, a certain feature excluded), with them by .02.
 EXCHANGED, COPIES = 200, 5
-LEAST_ALIKE = 0.5  # correlation: sets with others instead are far from the posterior
-FAR = 4.0  # nats below the posterior at which a set counts half. 1 is too few: the empty set then wins at M = 2000
+LEAST_ALIKE = 0.5  # correlation of such features: with less similar ones, sets are far from the posterior
+FAR = 4.0  # nats below the posterior at which a set has weight ½. With 1, the empty set wins at M = 2000
 # Penalties, in units of the residual variance, of log-odds (1 and 10 are as good as 3) and of the slope minus one
 TILTED, SLOPED = 3.0, 0.1
-BENDS = (50.0, 5.0, 1.6, 0.8, 0.4, 0.2, 0.1, 0.05, 0.02)  # r in units of the mean of h, from straight to bent
-LEAST_SLOPE = 0.1
+BENDS = (50.0, 5.0, 1.6, 0.8, 0.4, 0.2, 0.1, 0.05, 0.02)  # values of r to try, in units of the mean of h
+LEAST_SLOPE = 0.1  # lower limit of s
 
 
 class Draws(NamedTuple):
-    """Sets of a posterior that a form is made from."""
+    """Posterior sets from which a form is made."""
 
     sets: list[IntArray]
     slab_precisions: FloatArray  # (number of sets,)
-    left_out: FloatArray  # (I,) log of the sum over sets of the other features, for each prior size
+    left_out: FloatArray  # (I,) log of the sum over all sets of the other features, for each prior size
 
     @classmethod
     def of(cls, fit: Sample, features: IntArray) -> "Draws":
-        """Those of the chains. The other features are taken to be independent, with odds proportional to κ."""
+        """The chains' sets. The other features are assumed independent, with odds proportional to κ."""
         kappa = np.exp(grid_of(fit.target, fit.settings).log_kappa)
         kappa /= fit.hyperparameters.probability.sum(axis=1) @ kappa
         p = np.minimum(np.delete(fit.inclusion, features), 1.0 - 1e-9)
@@ -63,7 +63,7 @@ def form_of(
 ) -> Form:
     """The posterior over the sorted `features`, some of which may be excluded.
 
-    O(C²N), and for outcomes other than numbers some hundred evidences.
+    O(C²N), plus several hundred evidences for outcomes other than numbers.
     """
     grid = grid_of(target, settings)
     grid = grid._replace(log_normalizer=grid.log_normalizer - draws.left_out)
@@ -93,11 +93,11 @@ def form_of(
 
 
 class _Training(NamedTuple):
-    """Sets, and what is fitted to them."""
+    """Sets, and the evidence to fit."""
 
     halves: FloatArray  # (n, K) h of each outcome
-    evidence: FloatArray  # (n,) log p(y | S, c) with the determinants taken off
-    log_c: FloatArray  # (n,) less its mean
+    evidence: FloatArray  # (n,) log p(y | S, c) without its determinants
+    log_c: FloatArray  # (n,) minus its mean
     inside: FloatArray  # (n, features) 0 or 1
     weights: FloatArray  # (n,)
 
@@ -107,12 +107,12 @@ class _Fit(NamedTuple):
 
     coefficients: FloatArray
     bends: FloatArray  # (K,) r
-    residuals: FloatArray  # (n,) each with its set left out
+    residuals: FloatArray  # (n,) leave-one-out
     loss: float
 
 
 def _fitted(form: Form, model: Model, draws: Draws) -> Form:
-    """The form fitted to evidences of the draws."""
+    """The form, fitted to the evidence of the draws and of sets near them."""
     rng = np.random.default_rng(0)
     chosen = np.linspace(0, len(draws.sets) - 1, FITTED).astype(int)
     places = np.array([_nearest(form.grid.log_c, np.log(draws.slab_precisions[i])) for i in chosen])
@@ -128,7 +128,7 @@ def _fitted(form: Form, model: Model, draws: Draws) -> Form:
     best = fits[int(np.argmin([fit.loss for fit in fits]))]
     K, drawn = len(form.noise), form.grid.log_c[places]
     slopes = np.maximum(1.0 + best.coefficients[3 : 3 + K], LEAST_SLOPE)
-    # beyond the precisions that were drawn, where conditions may lead, the parabola goes on as a constant
+    # outside the range of the drawn precisions, which conditions may reach, the parabola continues as a constant
     curve = _parabola(np.clip(form.grid.log_c, drawn.min(), drawn.max()) - drawn.mean()) @ best.coefficients[1:3]
     return replace(
         form,
@@ -144,7 +144,7 @@ def _nearest(values: FloatArray, value: float) -> int:
 
 
 def _thinned(S: IntArray, rng: np.random.Generator) -> IntArray:
-    """Some members of S: a random part, more often most of them than few."""
+    """A random part of S, more often most of its members than few."""
     return S[rng.random(len(S)) < 1.0 - rng.random() ** 2]
 
 
@@ -155,7 +155,7 @@ def _grown(S: IntArray, form: Form, rng: np.random.Generator) -> IntArray:
 
 
 def _alike(form: Form) -> list[IntArray]:
-    """For each feature at most COPIES others, whose first columns correlate most with its own."""
+    """For each feature, at most COPIES others whose first columns correlate most with its own."""
     first = form.first[:-1]
     lengths = np.sqrt(np.maximum(np.diagonal(form.gram[0])[first], 1e-300))
     cosines = np.abs(form.gram[0][np.ix_(first, first)] / np.outer(lengths, lengths))
@@ -166,7 +166,7 @@ def _alike(form: Form) -> list[IntArray]:
 
 
 def _exchanged(S: IntArray, alike: list[IntArray], rng: np.random.Generator) -> IntArray:
-    """S with one member replaced by a feature like it, if any of them has such."""
+    """S with one member exchanged for a similar feature; S itself if no member has one."""
     possible = [m for m in S if len(alike[m])]
     if not possible:
         return S
@@ -216,6 +216,6 @@ def _centred(columns: FloatArray, data: _Training) -> FloatArray:
 
 
 def _off(residuals: FloatArray, inside: FloatArray) -> float:
-    """The largest change of an inclusion probability if the evidence is replaced by the form's."""
+    """Largest change of an inclusion probability if the form replaces the evidence."""
     weights = np.exp(residuals.min() - residuals)
     return float(np.abs(weights @ inside / weights.sum() - inside.mean(axis=0)).max())

@@ -1,11 +1,12 @@
-"""Further forms, each of the posterior without one or two features that nearly every set has.
+"""More forms, each for the posterior without one or two of the features that nearly every set has.
 
-The form of an outcome that is not a number is fitted to the posterior. Without such features sets lose many nats, the
-rows count differently, and that form is wrong. A short chain shows what sets are like then; a form is made of these.
+For outcomes other than numbers, the main form is fitted to the posterior. Without such a feature, sets lose many nats,
+the rows have other weights, and the main form is wrong. So a short chain draws sets without the feature, and a form is
+fitted to those.
 
-Two classes, N = 500, M = 2000, six features with probabilities above .998: without one of them the first form was off
-by .5 and .8 from `Posterior.condition`, one of its own by .03 at most. Without two, forms for one were off by .29
-to .46, those for two by .02 to .05. Without three the page says "Rough".
+Two classes, N = 500, M = 2000, six features with probabilities above .998: without one of them the main form was off
+by .5 and .8 from `Posterior.condition`, its own form by .03 at most. Without two, forms for one were off by .29
+to .46, forms for two by .02 to .05. Without three, the page says "Rough".
 """
 
 from dataclasses import replace
@@ -19,11 +20,11 @@ from .form import Form
 from .form_fit import Draws, form_of
 from .sample import CHAINS, Sample, sample
 
-# Inclusion probability from which on a feature gets a form: below it, the first form was off by at most .04.
+# Features above this inclusion probability get a form; below it, the main form was off by at most .04.
 CERTAIN = 0.9
-LAPS = 4  # of a chain that shows where to expand; 8 are no better
-MOST = 5  # features that have forms, and so have their pairs: 15 forms, 0.12 MB of the page each
-ROOM = 1_300_000  # numbers in their Gram matrices
+LAPS = 4  # of the short chain; 8 are no better
+MOST = 5  # features with forms, alone and in pairs: 15 forms, each 0.12 MB of the page
+ROOM = 1_300_000  # limit for the numbers in their Gram matrices
 
 
 class Without(NamedTuple):
@@ -36,7 +37,7 @@ class Without(NamedTuple):
 
 
 def forms_without(fit: Sample, form: Form) -> list[Without]:
-    """Such forms: pairs first, then those that lose the most evidence. None if the form is exact."""
+    """Forms without one or two features: pairs first, then by lost evidence, largest first; [] if `form` is exact."""
     p = fit.inclusion[form.features]
     certain = [int(m) for m in np.argsort(-p, kind="stable") if p[m] > CERTAIN]
     certain = [m for m in certain if form.features[m] not in fit.included][:MOST]
@@ -47,7 +48,7 @@ def forms_without(fit: Sample, form: Form) -> list[Without]:
 
 
 def _without(fit: Sample, form: Form, out: tuple[int, ...]) -> Without | None:
-    """The form without some features, over the same ones; None if no set of this size is left."""
+    """The form with `out` excluded, over the same features; None if too few are left for the fixed size."""
     gone = form.features[list(out)]
     others = np.setdiff1d(np.arange(fit.target.n_features), form.features)
     excluded = np.union1d(np.union1d(others, gone), fit.excluded)

@@ -17,17 +17,17 @@ from ...types import FloatArray
 from ..target import Target
 from .problem import Grid
 
-SIZE_STEP, SLAB_STEP = 0.25, 0.5  # in logs
-SMALLEST_SIZE = 0.1
+SIZE_STEP, SLAB_STEP = 0.25, 0.5  # spacing of the grid, in logs
+SMALLEST_SIZE = 0.1  # smallest expected size of the prior
 LARGEST_SHARE = 0.5  # largest expected size of the prior, as a fraction of the largest possible set
-# Range of R². Spectra need c near 10⁻⁵: with R² up to 0.98 only, predictions of tecator score .929 instead of .965.
+# Range of R². Spectra need c near 10⁻⁵: with R² limited to 0.98, predictions on tecator score .929 instead of .965.
 EXPLAINED = (1e-4, 1 - 1e-7)
 
 
 class PriorSizes(NamedTuple):
-    """The law of |S| under the prior; features that are left out count, too.
+    """The distribution of |S| under the prior, including features that were left out.
 
-    Of those few are in a set, so that their similarity hardly counts: each comes in on its own.
+    Few of those are in any set, so their similarity hardly matters: they are treated as independent.
     """
 
     law: SizeLaw
@@ -36,7 +36,7 @@ class PriorSizes(NamedTuple):
 
     @classmethod
     def of(cls, target: Target) -> "PriorSizes":
-        """Those of a target's prior."""
+        """The sizes of a target's prior."""
         return cls(target.prior.size_law, target.others, target.prior_shift if target.others else 0.0)
 
     def expected(self, t: float) -> float:
@@ -48,7 +48,7 @@ class PriorSizes(NamedTuple):
         return self.law.log_normalizer(t) + self.others * float(np.logaddexp(0.0, self.log_other + t))
 
     def shift(self, size: float) -> float:
-        """The t that makes the expected size so large."""
+        """The t that gives this expected size."""
         if not self.others:
             return self.law.shift(size)
         middle = float(np.log(size / (self.others + self.law.rank))) - self.log_other
@@ -56,7 +56,7 @@ class PriorSizes(NamedTuple):
 
 
 def hyperparameter_grid(target: Target, noise_variance: float, *, average_size: bool, average_slab: bool) -> Grid:
-    """The grid of hyperparameters; one that is not averaged over has a single point, the target's own value."""
+    """The grid of hyperparameters; one that is not averaged over has a single point, the target's value."""
     prior = PriorSizes.of(target)
     log_kappa = _log_kappa(prior) if average_size and target.size is None else np.zeros(1)
     log_normalizer = np.array([_log_normalizer(target, prior, float(t)) for t in log_kappa])
@@ -85,9 +85,9 @@ def _log_normalizer(target: Target, prior: PriorSizes, t: float) -> float:
 
 
 def _log_others(target: Target, log_kappa: FloatArray, log_c: FloatArray) -> FloatArray:
-    """What features that are left out add to the evidence of hyperparameters (I, J), as members of sets.
+    """Contribution of features that were left out to the log evidence of hyperparameters (I, J).
 
-    Each on its own is improbable, but a million of them say how many features there are.
+    Each of them is improbable, but together a million of them inform the expected size.
     """
     one = log_kappa[:, None] + target.prior_shift + target.others_ratio.log_at(log_c)
     return np.asarray(target.others * np.logaddexp(0.0, one))
@@ -97,7 +97,7 @@ def _log_kappa(prior: PriorSizes) -> np.ndarray:
     rank = prior.law.rank
     most = max(LARGEST_SHARE * rank, 2 * SMALLEST_SIZE)
     n = int(np.ceil(np.log(most / SMALLEST_SIZE) / SIZE_STEP)) + 1
-    sizes = np.minimum(SMALLEST_SIZE * np.exp(SIZE_STEP * np.arange(n)), 0.9 * rank)
+    sizes = np.minimum(SMALLEST_SIZE * np.exp(SIZE_STEP * np.arange(n)), most)
     return np.array([prior.shift(float(s)) for s in sizes])
 
 

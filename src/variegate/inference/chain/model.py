@@ -17,6 +17,7 @@ from ...likelihoods import (
     pick,
     window,
 )
+from ...sets import membership
 from ...types import FloatArray, IntArray
 from ..local_search import NOTHING
 from ..target import Target
@@ -25,8 +26,8 @@ from .kernel import simulate
 from .problem import Grid, Problem, State
 from .system import DIAGONAL, INFORMATION
 
-COLUMN_BYTES = 1 << 26  # of columns in double precision that each chain may hold
-REMEMBERED = 1 << 13  # evidences of sets, which recur where features are few
+COLUMN_BYTES = 1 << 26  # limit for the columns, in double precision, that each chain holds
+REMEMBERED = 1 << 13  # evidences cached by each chain: with few features, sets repeat
 
 
 class Position(NamedTuple):
@@ -39,13 +40,13 @@ class Position(NamedTuple):
 
     @property
     def draw(self) -> "Draw":
-        """The set, and what else was drawn with it."""
+        """The set with its hyperparameters."""
         nuisance = self.auxiliary.nuisance if isinstance(self.auxiliary, Auxiliary) else np.nan
         return Draw(self.S, self.at, float(nuisance))
 
 
 class Draw(NamedTuple):
-    """A set of the posterior with its hyperparameters: a place on the grid, and the likelihood's nuisance."""
+    """A posterior set with its hyperparameters: a position on the grid, and the likelihood's nuisance parameter."""
 
     S: IntArray
     at: tuple[int, int]
@@ -58,7 +59,7 @@ class Pace(NamedTuple):
     eta: float
     time: float
     rounds: int
-    trusting: bool = False  # whether moves on an approximate form are accepted without a look at the evidence
+    trusting: bool = False  # whether all moves on an approximate form are accepted, whatever the evidence
 
 
 class Stretch(NamedTuple):
@@ -72,11 +73,11 @@ class Stretch(NamedTuple):
 
 
 class Complete(NamedTuple):
-    """All that the chains need of the columns of all features."""
+    """Gram matrices and forms of all features, computed once for all chains."""
 
     gram: FloatArray
     known: npt.NDArray[np.bool_]
-    forms: list[QuadraticForm]  # without what Gram rows are computed from
+    forms: list[QuadraticForm]  # without the arrays from which Gram rows are computed
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +89,7 @@ class Model:
     included: IntArray = field(default_factory=lambda: NOTHING)
     excluded: IntArray = field(default_factory=lambda: NOTHING)
     shared: Complete | None = None
-    evidences: dict[tuple[bytes, int, float | None], float] = field(default_factory=dict)  # by set, slab, nuisance
+    evidences: dict[tuple[bytes, int, float | None], float] = field(default_factory=dict)  # of (set, slab, nuisance)
 
     @property
     def likelihood(self) -> QuadraticLikelihood:
@@ -111,11 +112,11 @@ class Model:
         return None if predictor is None else predictor.auxiliary(1.0, rng)
 
     def refreshed(self, position: Position, rng: np.random.Generator) -> Position:
-        """New auxiliary variables, and a slab precision given the coefficients in units of the slab.
+        """Draw new auxiliary variables, and the slab precision given the coefficients in units of the slab.
 
         The kernel draws the slab precision given the auxiliary variables, which depend on the size of coefficients:
         with few rows of separable classes, each keeps the other from changing. Drawing it both ways (Yu & Meng 2011)
-        avoids that: standard deviation of z-scores 3.6 without, 1.0 with it (30 rows, 5 columns).
+        avoids that: the standard deviation of z-scores is 3.6 without it and 1.0 with it (30 rows, 5 columns).
         """
         (i, j), log_c = position.at, self.grid.log_c
         predictor = self._predictor(position.S, j, position.auxiliary, rng)
@@ -152,12 +153,12 @@ class Model:
         return np.asarray(theta + 2 * self.target.diversity * self.target.volume.log_norms)
 
     def own(self) -> Self:
-        """A copy for one chain: evidences, which start from those of earlier sets, must not depend on other chains."""
-        return self if self.augments else replace(self, target=self.target.roughly(True).roughly(False), evidences={})
+        """A copy for one chain: evidences, warm-started from earlier sets, must not depend on other chains."""
+        return self if self.augments else replace(self, target=self.target.roughly(False), evidences={})
 
     @cached_property
     def is_tall(self) -> bool:
-        """Whether the columns of all features take so much memory that only their Gram matrices are held."""
+        """Whether the columns of all features take so much memory that only their Gram matrices are kept."""
         one = self.likelihood.columns_of(np.arange(1)).nbytes
         return bool(one * self.likelihood.widths.sum() > COLUMN_BYTES)
 
@@ -204,7 +205,7 @@ class Model:
     def local(self, S: IntArray, inside: npt.NDArray[np.bool_], scope: FloatArray | None = None) -> "Local":
         """The features in scope, `inside` (M,), drawn with probabilities `scope` (M,); they include S."""
         movable = inside & self.free
-        here = movable | _mask(S, len(movable)) if self.shared is None else np.ones(len(movable), dtype=bool)
+        here = movable | membership([S], len(movable))[0] if self.shared is None else np.ones(len(movable), dtype=bool)
         features = np.flatnonzero(here)
         widths = self.likelihood.widths[features]
         n, C, has_volume = len(features), int(widths.sum()), self.target.prior_has_volume
@@ -250,10 +251,10 @@ class Model:
     def _tried(
         self, position: Position, local: "Local", pace: Pace, rng: np.random.Generator
     ) -> tuple[Position, Stretch]:
-        """A stretch on the approximate form, whose end is accepted or not, then new hyperparameters.
+        """Run a stretch on the approximate form, accept or reject its end, then draw new hyperparameters.
 
-        Hyperparameters do not change during the stretch: it would not be reversible. The path follows the form, not
-        the posterior, so only its end counts.
+        Hyperparameters stay fixed during the stretch, which would otherwise not be reversible. The path follows the
+        form, not the posterior, so only its end counts.
         """
         problem, state, (i, j) = self.problem(local, position), local.state(position.S), position.at
         here = Grid(self.grid.log_kappa[i : i + 1], np.zeros(1), self.grid.log_c[j : j + 1], np.zeros((1, 1)))
@@ -350,7 +351,7 @@ class Local(NamedTuple):
     known: npt.NDArray[np.bool_]
     vectors: FloatArray
     tables: FloatArray
-    forms: dict[str, Any]  # the quadratic forms, and the auxiliary variables that they are given
+    forms: dict[str, Any]  # the quadratic forms, and the auxiliary variables that they are conditional on
 
     def state(self, S: IntArray) -> State:
         """The set S as the kernel's state."""
@@ -378,7 +379,7 @@ def _accepted(old: Position, new: Position, excess: float, gain: float, rng: np.
 
 
 def _without_rows(form: QuadraticForm) -> QuadraticForm:
-    """The form without what its Gram rows are computed from."""
+    """The form without the arrays from which its Gram rows are computed."""
     return form._replace(precision=np.empty(0), fixed=np.empty((0, len(form.diagonal))))
 
 
@@ -388,9 +389,3 @@ def _stacked(fixed: list[FloatArray]) -> FloatArray:
     for row, part in zip(out, fixed, strict=True):
         row[: len(part)] = part
     return out
-
-
-def _mask(S: IntArray, n: int) -> npt.NDArray[np.bool_]:
-    inside = np.zeros(n, dtype=bool)
-    inside[S] = True
-    return inside

@@ -45,7 +45,7 @@ def fill_log_odds(p: Problem, s: State, c: float, log_kappa: float, columns: int
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def multiply(s: State, m: int, left: float, power: float) -> None:
-    """Multiply the odds of m by left^power; in logs unless the power is one, since a small number may underflow."""
+    """Multiply the odds of m by left^power; in logs unless the power is one, because a small number may underflow."""
     if left <= DEPENDENT:
         s.odds[m] = 0.0
     elif power == 1.0:

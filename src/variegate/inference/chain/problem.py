@@ -9,7 +9,7 @@ import numpy.typing as npt
 from ...types import FloatArray, IntArray
 from .system import System, append, clear, delete, learn_row
 
-DEPENDENT = 1e-12  # features with a smaller squared residual of their unit row count as dependent on the others
+DEPENDENT = 1e-12  # a feature whose unit row has a smaller squared residual counts as dependent on the others
 
 
 class Problem(NamedTuple):
@@ -37,7 +37,7 @@ class Problem(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """Hyperparameters that are averaged over: I prior sizes and J slab precisions, one if it is given."""
+    """Hyperparameters that are averaged over: I prior sizes and J slab precisions; 1 if the value is given."""
 
     log_kappa: FloatArray  # (I,) constants added to the prior's log-odds
     log_normalizer: FloatArray  # (I,) of the prior for each

@@ -14,26 +14,26 @@ from .errors import Averages, Batches
 from .model import Draw, Local, Model, Pace, Position
 from .scope import draw_scope, scope_probabilities, survey
 
-# Steps between new hyperparameters or auxiliary variables, and columns in scope. Two classes, N = 500, M = 2000,
+# Steps between draws of hyperparameters or auxiliary variables, and columns in scope. Two classes, N = 500, M = 2000,
 # largest error after one second: 0.090 (40 steps, 512 features), 0.063 (60, 384), 0.069 (80, 384).
 FLIPS, SCOPE = 60, 384
-# Regression with up to this many columns has them all in scope: the error after one second is the same as with 512 of
-# 2000, and the autocorrelation of |S| is 18 times smaller.
+# In regression, up to this many columns are all in scope: the error after one second is the same as with 512 of 2000
+# in scope, and the autocorrelation of |S| is 18 times smaller.
 ALL = 2048
-SAME_SCOPE = 2  # stretches with the same scope if auxiliary variables, and so Gram rows, change; otherwise a lap
+SAME_SCOPE = 2  # stretches per scope if auxiliary variables, and so Gram rows, change; otherwise one scope per lap
 ROUNDS = 2  # updates of hyperparameters per stretch, if there are no auxiliary variables
 # η times the number of features in scope: flips of improbable features for each flip of a member. 0.2 to 1 are equally
 # good, 5 makes the mean error a sixth larger.
 ATTENTION = 0.5
 LAP = 1000  # approximate number of steps per chain in a lap
 BURN_IN = 8  # laps of half the length; from the empty set, sizes of sets converge within one (N = 500, M = 2000)
-EXPANDED = (0, 1, 3, 7)  # laps of burn-in after which a form of very many rows is expanded anew
-FEWEST = 8  # laps after burn-in, so that four chains have 32 batches,
-FEWEST_AUGMENTED = 16  # and more if auxiliary variables give chains a longer memory
+EXPANDED = (0, 1, 3, 7)  # laps of burn-in after which a form of very many rows is expanded again
+FEWEST = 8  # smallest number of laps after burn-in: four chains then have 32 batches
+FEWEST_AUGMENTED = 16  # the same with auxiliary variables, which give chains a longer memory
 PATIENCE = 1.15  # factor by which the number of laps grows between two checks of the errors
-# Laps after burn-in of which one ends with a survey. N = 2000, M = 10,000: 12.1 s of CPU if every lap does, 8.6 with
-# one in eight. Probabilities below 0.01 are then a little noisier: their mean distance from two other fits, which have
-# errors of their own, is 0.00035 if every lap does, 0.00036 with one in four, 0.00037 with the first of 37 alone.
+# After burn-in, one lap in this many ends with a survey. N = 2000, M = 10,000: 12.1 s of CPU if every lap does, 8.6 s
+# with one in eight. Probabilities below 0.01 are then a little noisier: their mean distance from two other fits, which
+# have errors of their own, is 0.00035 if every lap does, 0.00036 with one in four, 0.00037 with only the first of 37.
 SURVEYED = 8
 KEPT = 8  # sets kept per lap and chain
 
@@ -93,7 +93,7 @@ class Runner:
         for t in range(plan.stretches):
             if stop.is_set():
                 return
-            self._look_around(scope, t)
+            self._update_scope(scope, t)
             self.position, found = self.model.advance(self.position, self.local, plan.pace, self.rng)  # type: ignore[arg-type]
             self.inclusion[found.features] += found.inclusion
             self.weight += found.weight  # also of features out of scope, which were not in the set
@@ -106,7 +106,7 @@ class Runner:
             if plan.surveyed:
                 self._survey(plan.pace.time * plan.pace.rounds)
 
-    def _look_around(self, scope: FloatArray | None, t: int) -> None:
+    def _update_scope(self, scope: FloatArray | None, t: int) -> None:
         if scope is None and self.local is None:
             self.local = self.model.local(self.position.S, np.ones(len(self.inclusion), dtype=bool))
         elif scope is not None and t % self.same_scope == 0:
@@ -114,7 +114,7 @@ class Runner:
             self.local = self.model.local(self.position.S, inside, scope)
 
     def _survey(self, weight: float) -> None:
-        """Count every feature once more, whether it was in scope or not."""
+        """Count every feature once more, whether or not it was in scope."""
         found = survey(self.model, self.position)
         self.score = found.score
         if self.model.augments:
@@ -184,7 +184,7 @@ def _burn_in(runners: list[Runner], n: int, pace: Pace, stretches: int) -> tuple
     scores = [survey(r.model, r.position).score for r in runners] if n < M else []
     scope = scope_probabilities(np.mean(scores, axis=0), n) if n < M else None
     for lap in range(BURN_IN):
-        # the first expansions are around sets of the start: their moves are accepted until the form fits the posterior
+        # the first expansions are around the starting sets: accept all moves until the form fits the posterior
         pace = pace._replace(trusting=lap < BURN_IN // 2)
         _lap(runners, scope, Lap(pace, stretches))
         flips = max(float(np.mean([r.steps for r in runners])) / (stretches * pace.rounds), 1.0)
@@ -211,7 +211,7 @@ def _expand(runners: list[Runner]) -> None:
 
 
 def _share(runners: list[Runner]) -> None:
-    """All Gram matrices of the last expansion, computed once for all chains."""
+    """Compute all Gram matrices of the last expansion, once for all chains."""
     shared = runners[0].model.complete(runners[0].position.auxiliary).shared
     for r in runners:
         r.model, r.local = replace(r.model, shared=shared), None
@@ -254,5 +254,5 @@ class _Kept:
 
     @property
     def draws(self) -> list[Draw]:
-        """All that was kept, in order."""
+        """All draws kept, in order."""
         return [draw for lap in self.laps for draw in lap]

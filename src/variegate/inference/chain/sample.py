@@ -100,7 +100,7 @@ class Sample:
     sets: list[IntArray] = field(repr=False)
     weights: FloatArray = field(repr=False)  # (n,) summing to one
     slab_precisions: FloatArray = field(repr=False)  # (n,)
-    nuisances: FloatArray = field(repr=False)  # (n,) of the likelihood, NaN where it has none
+    nuisances: FloatArray = field(repr=False)  # (n,) of the likelihood, NaN if it has none
     hyperparameters: Hyperparameters = field(repr=False)
     n_iter: int  # laps
     n_steps: int
@@ -208,7 +208,7 @@ def sample(
 
 def _warn_if_cut_short(found: Chains, settings: ChainSettings) -> None:
     if found.interrupted:
-        warnings.warn("Interrupted: the probabilities are what was found so far.", ConvergenceWarning, stacklevel=3)
+        warnings.warn("Interrupted: the probabilities are those found so far.", ConvergenceWarning, stacklevel=3)
     elif not found.converged:
         warnings.warn(
             Message(
@@ -250,8 +250,8 @@ def _check_conditions(model: Model) -> None:
     if possible < target.size:
         raise ValueError(
             f"Sets have {target.size} features; with {len(included)} included and {len(model.excluded)} excluded, "
-            f"{target.size - len(included)} more are needed, and at most {possible - len(included)} of the others fit "
-            "in together. Exclude fewer."
+            f"{target.size - len(included)} more are needed, and at most {possible - len(included)} of the others can "
+            "be in one set. Exclude fewer."
         )
 
 
@@ -262,7 +262,7 @@ def can_sample(target: Target) -> bool:
 
 
 def quick_sets(target: Target, n: int, rng: np.random.Generator) -> list[IntArray]:
-    """n sets of short chains with the target's hyperparameters; none if chains cannot run."""
+    """Draw n sets by short chains with the target's hyperparameters; an empty list if chains cannot run."""
     if not can_sample(target):
         return []
     model = Model(target, grid_of(target, ChainSettings(average_size=False, average_slab=False)))

@@ -35,7 +35,7 @@ def draw_scope(S: IntArray, scope: FloatArray, rng: np.random.Generator) -> npt.
 class Survey(NamedTuple):
     """All features at one set; arrays (M,)."""
 
-    # of being in, given the others, or after an exchange if the size is fixed; NaN for features of several columns
+    # of being in the set given the others, or after an exchange if the size is fixed; NaN for several columns
     probability: FloatArray
     score: FloatArray  # the same, or the probability of replacing a member if that is higher
 
@@ -110,7 +110,7 @@ def evidence_gains(form: QuadraticForm, factor: Factor, flips: Flips) -> FloatAr
 
 
 def _after_exchange(model: Model, S: IntArray, log_ratio: FloatArray) -> FloatArray:
-    """Probability (M,) of being in after a random member of S is exchanged.
+    """Probability (M,) of being in the set after a random member of S is exchanged.
 
     `log_ratio` (|S|, M): log-odds of each exchange against none, ignoring similarity; −inf for members.
     """

@@ -10,7 +10,7 @@ STRIDE = 4  # each chain starts with this many features more than the previous o
 
 
 def first_sets(model: Model, n: int, rng: np.random.Generator) -> list[IntArray]:
-    """Sets of sizes 0, 4, 8, …, or of the fixed size, of features that look useful on their own."""
+    """Draw n sets of sizes 0, 4, 8, …, or of the fixed size, from features that look useful on their own."""
     S = model.included
     score = survey(model, model.at_start(S, rng)).score + 1.0 / model.target.n_features
     free = np.flatnonzero(model.free)

@@ -1,1 +1,1 @@
-"""The paper's variational methods: q of a family of set distributions, by the ELBO."""
+"""The paper's variational methods: the member q of a family of set distributions with the largest ELBO."""

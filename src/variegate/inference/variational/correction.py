@@ -1,6 +1,6 @@
 """Correction of approximate flip gains by a few exact evaluations.
 
-With frozen EP sites a gain is off by several percent, and so would be θ. The error of stage B's first term is
+With frozen EP sites a gain is off by several percent, and θ would be too. The error of stage B's first term is
 E[w_m e_m]: pairs (set, feature) are drawn in proportion to w, the evidence of the flipped set is computed, and the
 average error of each feature is added to its gains. A few exact evaluations per batch remove most of the bias.
 """

@@ -12,15 +12,15 @@ from ..target import Target
 from . import tuning
 
 
-def learn_size(target: Target, expected_size: float, least_change: float = tuning.FIRST_CHANGE) -> Target:
+def learn_size(target: Target, expected_size: float, least_change: float) -> Target:
     """Give the prior the expected size of q, where the derivative of the ELBO in α vanishes.
 
-    Changes of less than `least_change`, in logs, are not made.
+    Changes smaller than `least_change`, in logs, are ignored.
     """
     prior = target.prior
     largest = 0.9 * (prior.n_items if prior.phi is None else min(prior.phi.shape))
     size = min(max(expected_size, tuning.SMALLEST_SIZE), max(0.5 * target.n_features, tuning.SMALLEST_SIZE), largest)
-    sizes = PriorSizes.of(target)  # features that are left out count, too
+    sizes = PriorSizes.of(target)  # includes features that were left out
     if abs(np.log(size / sizes.expected(0.0))) < least_change:
         return target
     try:
@@ -29,9 +29,7 @@ def learn_size(target: Target, expected_size: float, least_change: float = tunin
         return target
 
 
-def learn_slab_precision(
-    target: Target, sets: Sequence[IntArray], least_change: float = 2 * tuning.FIRST_CHANGE
-) -> Target:
+def learn_slab_precision(target: Target, sets: Sequence[IntArray], least_change: float) -> Target:
     """Maximise the average log evidence of sets in c, by a parabola in log c; c changes by at most a factor of 8."""
     likelihood = target.likelihood
     if not isinstance(likelihood, FlipLikelihood):

@@ -22,7 +22,7 @@ from .points import Point
 
 REPORTED = 50  # steps between progress reports
 FEWEST_STEPS = 40  # per feature; with fewer, a coefficient depends on one or two draws
-CHECKED = 400  # sets from the averaged q, for the convergence check
+CHECKED = 400  # sets drawn from the averaged q for the convergence check
 AGREEMENT = 0.15  # largest difference, in nats, between the two halves of the averaged steps, and from the average
 
 Covariance = Literal["empirical", "closed"]

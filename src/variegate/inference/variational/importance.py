@@ -7,7 +7,7 @@ from scipy.special import logsumexp
 
 from ...types import FloatArray
 
-ALIKE = 0.9  # weights with a larger effective size, as a fraction of n, are too alike to have a tail
+ALIKE = 0.9  # weights with a larger effective size, as a fraction of n, are too equal to have a tail
 
 
 class ImportanceWeights(NamedTuple):

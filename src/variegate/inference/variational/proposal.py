@@ -15,8 +15,8 @@ from .statistics import open_features
 class Proposal(NamedTuple):
     """q_θ given that the features outside `active` are not in the set.
 
-    Few of those are in a set on average (tuning.LEFT_OUT), and a decomposition costs O(|active|³) instead of
-    O(Md² + d³).
+    Few of those are in a set on average (tuning.LEFT_OUT), and without them a decomposition costs O(|active|³)
+    instead of O(Md² + d³).
     """
 
     q: SetDistribution

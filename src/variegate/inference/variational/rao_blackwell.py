@@ -127,7 +127,7 @@ def natural_step(proposal: Proposal, found: Statistics) -> Step:
 def natural_gradient(
     target: Target, start: Point, rng: np.random.Generator, n_sets: int, max_iter: int, tol: float
 ) -> Iterator[Point]:
-    """Stage B. Stops when its steps promise less than `tol`, or the ELBO no longer rises by more than its error.
+    """Stage B. Stops when its steps promise too little, or the ELBO no longer rises by more than its error.
 
     θ is averaged over the second half of the steps, because the gradient's second term, Cov(π, h̄), is noisy.
     """

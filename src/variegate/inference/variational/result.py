@@ -11,7 +11,7 @@ from ...types import FloatArray, IntArray
 from ..local_search import NOTHING
 from ..target import Target
 
-CHECKED = 400  # sets for the diagnostics of a conditioned q
+CHECKED = 400  # sets drawn for the diagnostics of a conditioned q
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class Fit:
 
     @property
     def nuisances(self) -> FloatArray:
-        """The likelihood's own for each set (n,): NaN stands for it."""
+        """NaN for each set (n,): it has the likelihood's own."""
         return np.full(len(self.sets), np.nan)
 
     @property
@@ -77,7 +77,7 @@ class Fit:
 
     @property
     def inclusion_errors(self) -> FloatArray:
-        """NaN (M,): the distance of q from the posterior is not known."""
+        """NaN (M,): the distance of q from the posterior is unknown."""
         return np.full(self.target.n_features, np.nan)
 
     def draw(self, n: int, rng: np.random.Generator) -> list[IntArray]:
@@ -100,7 +100,7 @@ class Fit:
         if size is not None and size - len(included) > q.rank:
             raise ValueError(
                 f"Sets have {size} features; with {len(included)} included and {len(excluded)} excluded, "
-                f"{size - len(included)} more are needed, and at most {q.rank} of the others fit in together. "
+                f"{size - len(included)} more are needed, and at most {q.rank} of the others can be in one set. "
                 "Exclude fewer."
             )
         found = replace(self, q=q, included=included, excluded=excluded, sets=[], log_ratios=np.empty(0))

@@ -1,4 +1,4 @@
-"""Starting points: the ELBO has local optima, so there are several starts."""
+"""Starting points: several, because the ELBO has local optima."""
 
 from collections.abc import Iterator
 
@@ -34,7 +34,7 @@ def start_at(target: Target, S: IntArray) -> FloatArray:
         return feasible(target, _exchanged(target, S))
     batch = target.evaluate([S])
     _, change = log_ratio(target, np.zeros(target.n_features), batch)
-    # for a copy of a member: its gain without the volume
+    # a copy of a member gets its gain without the volume
     alone = batch.gains[0] + target.prior.theta
     return feasible(target, np.where(np.isfinite(batch.volume_gains[0]), change[0], alone))
 
@@ -75,7 +75,7 @@ def best_set(target: Target, start: IntArray | None = None) -> IntArray:
 
 
 def later_starts(target: Target, n: int, rng: np.random.Generator) -> Iterator[FloatArray]:
-    """Yield up to n starts: at sets of exact chains, if the likelihood allows them, and a flat one last."""
+    """Yield up to n starts: at sets from exact chains, if the likelihood allows them, and a flat one last."""
     if n > 1:
         for S in quick_sets(target, n - 1, rng):
             yield start_at(target, S)

@@ -14,10 +14,10 @@ from ..target import Target
 # ELBO was -288.9, -288.2, -288.4 with one, two and four starts (logistic), -1329.3 with each (Gaussian). So the search
 # stops after the first start that does not improve.
 FEW_FEATURES = 256
-SAME_PLACE = 0.1  # starts are the same if no inclusion probability differs by more
-LAST_ESTIMATES = 4  # estimates of the ELBO that judge a stage, or a third of the trace if that is more
-ROUNDS = 6  # most alternations of stage A and empirical Bayes
-FIRST_CHANGE = 0.1  # smaller changes of the log prior size are not made; twice this for the log slab precision
+SAME_PLACE = 0.1  # two starts reached the same optimum if no inclusion probability differs by more
+LAST_ESTIMATES = 4  # a stage is judged by its last ELBO estimates: this many, or a third of the trace if that is more
+ROUNDS = 6  # largest number of alternations of stage A and empirical Bayes
+FIRST_CHANGE = 0.1  # smaller changes of the log prior size are ignored; twice this for the log slab precision
 LAST_CHANGE = 0.25  # the same after stage B, where a change means running stage B again
 SLAB_SETS = 24  # sets from which the slab precision is learned
 SMALLEST_SIZE = 1.0  # lower limit of the learned prior size
@@ -26,20 +26,20 @@ LARGEST_STEP = float(np.log(8.0))  # of the log slab precision in one update
 
 # --- stage A: the fixed point ----------------------------------------------------------------------------------------
 
-DAMPING = 0.7  # also of stage B
-STAGE_A = 8  # iterations for each later start
+DAMPING = 0.7  # of steps, also in stage B
+STAGE_A = 8  # iterations at most for each later start
 
 # --- stage B: the natural gradient -----------------------------------------------------------------------------------
 
-SETS, SETS_AT = 64, 2000  # sets per iteration at SETS_AT features, in inverse proportion to M
-FEWEST_SETS, MOST_SETS = 16, 256
-MOST_FIXED = 1024  # a set of fixed size says less about features outside
+SETS, SETS_AT = 64, 2000  # sets per iteration at M = SETS_AT features; otherwise in inverse proportion to M,
+FEWEST_SETS, MOST_SETS = 16, 256  # within these limits
+MOST_FIXED = 1024  # upper limit for a fixed size and few features: each set says less about features outside it
 WITHOUT_GAINS = 8  # times as many sets if each informs only its own features
-STEPS, STEPS_WORK = (3, 16), 1600  # steps without promise before stopping: 1600 / M within these bounds
+STEPS, STEPS_WORK = (3, 16), 1600  # steps that promise too little before stage B stops: 1600 / M within these limits
 STRICT = 0.25  # F overstates the curvature of the ELBO along ridges, so stage B may gain more than it promises
 LEAST = 0.1  # minimum length of a step that looks like noise; averaging removes the noise
 LONGEST_STEP = 3.0  # in any θ_m
-SLOWING = 5  # iterations after which the tolerated noise has halved
+SLOWING = 5  # iterations after which half as much noise is tolerated
 RIDGE = 0.05  # fraction of the diagonal added to F, for directions in which q barely varies
 TOGETHER = 512  # largest number of features solved for jointly
 UNDECIDED = 1e-3  # q is undecided about features with p(1 − p) above this
@@ -47,16 +47,16 @@ REPLACED = 4  # members of each set of fixed size that are replaced in turn
 
 # --- sets that are drawn ---------------------------------------------------------------------------------------------
 
-LEFT_OUT = 0.01  # largest expected number of features per set that draws leave out
-ALWAYS = 256  # features that are never left out
-FINAL_SETS = 400  # sets for the diagnostics
+LEFT_OUT = 0.01  # draws ignore the least probable features, up to this expected number per set
+ALWAYS = 256  # the most probable features, which are never ignored
+FINAL_SETS = 400  # sets drawn from the final q, for its ELBO and the diagnostics
 
 # --- approximate gains -----------------------------------------------------------------------------------------------
 
 PAIRS = 16  # exact evaluations per batch,
 PAIRS_OF_FEW = 1536  # or this number divided by M if that is more: with few features most sets are cached
-MEMORY = 0.9  # weight of the past
-WORTHWHILE = 1e-3  # pairs with a smaller variance under q are ignored
+MEMORY = 0.9  # factor by which earlier batches are discounted
+WORTHWHILE = 1e-3  # at most as many evaluations as pairs (set, feature) with a larger variance under q
 
 
 def few(target: Target) -> bool:
@@ -65,7 +65,7 @@ def few(target: Target) -> bool:
 
 
 def affordable(target: Target, n: int) -> int:
-    """n sets, or half as many if each needs expectation propagation."""
+    """n, or half of it if each set needs expectation propagation."""
     return n if target.exact_gains else n // 2
 
 
@@ -88,7 +88,7 @@ def first_iterations(target: Target) -> int:
 
 
 def n_steps(target: Target) -> int:
-    """Steps of stage B without promise before it stops."""
+    """Number of steps that must promise too little before stage B stops."""
     most = STEPS[1] // 4 if target.evaluations_are_expensive else STEPS[1]
     return int(np.clip(STEPS_WORK // target.n_features, STEPS[0], most))
 
