@@ -61,11 +61,11 @@ def numbers() -> list[str]:
 
 
 def fits(make: object, first_seed: int = 0) -> tuple[np.ndarray, float]:
-    """ELBO of a fit to each data set, and the total seconds."""
+    """ELBO of a fit to each data set, and the total seconds of CPU."""
     targets = [make(seed) for seed in SEEDS]
-    start = time.perf_counter()
+    start = time.process_time()
     found = [vg.fit(target, first_seed + i).elbo for i, target in enumerate(targets)]
-    return np.array(found), time.perf_counter() - start
+    return np.array(found), time.process_time() - start
 
 
 def main() -> str:
@@ -91,7 +91,7 @@ def main() -> str:
         [
             "## The numbers of the variational solver",
             f"`python -m benchmarks tuning`. Change of the ELBO in nats, mean over {len(SEEDS)} data sets of "
-            f"each problem ({', '.join(problems)}), and of the time of all. Another seed of the same fits: "
+            f"each problem ({', '.join(problems)}), and of the CPU time of all. Another seed of the same fits: "
             + ", ".join(f"{x:.2f}" for x in noise.values()) + " nats (mean difference).",
             table(head, rows),
             versions("variegate", "numpy", "scipy", "numba"),

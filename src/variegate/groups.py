@@ -10,6 +10,7 @@ import numpy.typing as npt
 from .checks import check_share
 from .inference import Fit, Sample, Target
 from .likelihoods import QuadraticLikelihood
+from .similarity import unit_rows
 from .types import FloatArray, IntArray
 
 MOST = 2000  # only the most probable features are considered, since their correlations are held in memory
@@ -90,9 +91,7 @@ def likeness_of(target: Target, features: IntArray, least: float) -> Likeness:
     if isinstance(target.likelihood, QuadraticLikelihood) and target.likelihood.n_outcomes > 0:
         columns = _correlations(target.likelihood, features)
     if target.phi is not None:
-        rows = np.asarray(target.phi[features], dtype=np.float64)
-        norms = np.linalg.norm(rows, axis=1, keepdims=True)
-        rows = rows / np.where(norms > 0, norms, 1.0)
+        rows = unit_rows(np.asarray(target.phi[features], dtype=np.float64))
         similarity = np.abs(rows @ rows.T)
         if columns is not None and np.abs(columns - similarity).max(initial=0.0) < 0.05:
             similarity = None  # Φ comes from the columns
@@ -113,16 +112,14 @@ def _cosines(likelihood: QuadraticLikelihood, features: IntArray) -> FloatArray:
     """Cosines of the columns of some features, a few at a time if there are very many rows."""
     few = max(8, COLUMN_BYTES // (8 * likelihood.columns_of(features[:1]).shape[1]))
     parts = [features[start : start + few] for start in range(0, len(features), few)]
-
-    def units(part: IntArray) -> FloatArray:
-        Z = likelihood.columns_of(part)
-        norms = np.linalg.norm(Z, axis=1, keepdims=True)
-        return np.asarray(Z / np.where(norms > 0, norms, 1.0))
-
     rows = []
     for part in parts:
-        Z = units(part)
-        rows.append(np.hstack([Z @ (Z if other is part else units(other)).T for other in parts]))
+        Z = unit_rows(likelihood.columns_of(part))
+        products = (
+            Z @ (Z if other is part else unit_rows(likelihood.columns_of(other))).T  # one part of them in memory
+            for other in parts
+        )
+        rows.append(np.hstack(list(products)))
     return np.vstack(rows)
 
 

@@ -129,9 +129,6 @@ class Posterior:
         """Column positions of features given by name, by position or as a mask."""
         return find_positions(features, self.names, self.n_features, name)
 
-    def _labels(self, S: IntArray) -> npt.NDArray[Any]:
-        return self.labels[S]
-
     # --- probabilities ----------------------------------------------------------------------------------------
 
     def inclusion_prob(self) -> FloatArray:
@@ -159,7 +156,7 @@ class Posterior:
         excluded = np.union1d(self.excluded, self.positions(exclude, "exclude"))
         both = np.intersect1d(included, excluded)
         if len(both):
-            raise ValueError(f"Feature {self._labels(both).tolist()[0]!r} cannot be both included and excluded.")
+            raise ValueError(f"Feature {self.labels[both].tolist()[0]!r} cannot be both included and excluded.")
         if self.target.size is not None and len(included) > self.target.size:
             raise ValueError(f"Sets have {self.target.size} features; {len(included)} cannot be included.")
         if len(included) == len(self.included) and len(excluded) == len(self.excluded):
@@ -249,7 +246,7 @@ class Posterior:
                 value = self.target.log_joint(S)
                 odds = float(np.exp(value - (chosen[0].log_joint if chosen else value)))
                 evidence = self.target.log_evidence(S)
-                chosen.append(Alternative(self._labels(S), S, evidence, value, self.fit.log_prob(S), odds))
+                chosen.append(Alternative(self.labels[S], S, evidence, value, self.fit.log_prob(S), odds))
         return chosen
 
     @one_blas_thread

@@ -17,6 +17,20 @@ NODE_WEIGHTS = NODE_WEIGHTS / NODE_WEIGHTS.sum()
 LARGEST = 700.0  # exponents are clipped here: e^710 overflows
 
 
+def student_cdf(z: FloatArray, dof: float) -> FloatArray:
+    """P(Z ≤ z) of Student's t; of the normal law if dof is infinite."""
+    return np.asarray(special.stdtr(dof, z) if np.isfinite(dof) else special.ndtr(z))
+
+
+def student_quantile(u: float, dof: float) -> float:
+    """Quantile of the same law.
+
+    >>> round(student_quantile(0.975, np.inf), 2)
+    1.96
+    """
+    return float(special.stdtrit(dof, u) if np.isfinite(dof) else special.ndtri(u))
+
+
 @dataclass(frozen=True)
 class PredictiveMixture:
     """The predictive law of n new rows: a mixture over K sets of Student-t, Bernoulli or count laws.
@@ -77,13 +91,12 @@ class PredictiveMixture:
 
     def _quantile(self, u: float, means: FloatArray, scales: FloatArray) -> FloatArray:
         """Quantile of the mixture by bisection between those of its components."""
-        unit = special.stdtrit(self.dof, u) if np.isfinite(self.dof) else special.ndtri(u)
-        single = means + unit * scales
+        single = means + student_quantile(u, self.dof) * scales
         low, high = single.min(axis=0), single.max(axis=0)
         for _ in range(50):
             middle = 0.5 * (low + high)
             z = (middle - means) / np.maximum(scales, 1e-300)
-            below = self.weights @ (special.stdtr(self.dof, z) if np.isfinite(self.dof) else special.ndtr(z)) < u
+            below = self.weights @ student_cdf(z, self.dof) < u
             low, high = np.where(below, middle, low), np.where(below, high, middle)
         return np.asarray(0.5 * (low + high))
 

@@ -1,6 +1,7 @@
-"""Checks of arguments: index sets, arrays, sizes; and the distance between two sets."""
+"""Index sets: checks of arguments, membership, and the distance between two sets."""
 
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -140,3 +141,15 @@ def jaccard_distance(S: IntArray, T: IntArray) -> float:
     """
     union = len(np.union1d(S, T))
     return 1.0 - len(np.intersect1d(S, T)) / union if union else 0.0
+
+
+def membership(sets: Sequence[IntArray], n_features: int) -> npt.NDArray[np.bool_]:
+    """γ of each set (n, M).
+
+    >>> membership([np.array([0, 2])], 3).astype(int)
+    array([[1, 0, 1]])
+    """
+    members = np.zeros((len(sets), n_features), dtype=bool)
+    for row, S in zip(members, sets, strict=True):
+        row[S] = True
+    return members

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import special
 
 from .candidates import Candidates
 from .diagnostics import Diagnostics
 from .groups import exchanges
 from .posterior import Alternative
+from .predictions import student_cdf, student_quantile
 from .selection import Fitted, Outcome, Selection, selection_of
 from .types import FloatArray
 
@@ -217,30 +217,21 @@ def quantile(terms: Terms, dof: float, u: float) -> float:
     if not terms.scales.all():  # a constant column: its coefficient is zero in every set
         return quantile(Terms(*(values[terms.scales > 0] for values in terms)), dof, u)
     atom = max(1.0 - terms.weights.sum(), 0.0)
-    below = float(terms.weights @ _cdf(-terms.means / terms.scales, dof))
+    below = float(terms.weights @ student_cdf(-terms.means / terms.scales, dof))
     if below < u <= below + atom:
         return 0.0
     v = u if u <= below else u - atom  # what the continuous part must reach
-    unit = _quantile(v / terms.weights.sum(), dof)
+    unit = student_quantile(min(v / terms.weights.sum(), 1.0 - 1e-16), dof)
     low, high = float((terms.means + unit * terms.scales).min()), float((terms.means + unit * terms.scales).max())
     while high - low > 1e-12 * max(abs(low), abs(high)):  # the mixture's quantile lies between its components'
         middle = 0.5 * (low + high)
         if middle in (low, high):
             break
-        if terms.weights @ _cdf((middle - terms.means) / terms.scales, dof) < v:
+        if terms.weights @ student_cdf((middle - terms.means) / terms.scales, dof) < v:
             low = middle
         else:
             high = middle
     return 0.5 * (low + high)
-
-
-def _cdf(z: FloatArray, dof: float) -> FloatArray:
-    return np.asarray(special.stdtr(dof, z) if np.isfinite(dof) else special.ndtr(z))
-
-
-def _quantile(u: float, dof: float) -> float:
-    u = min(u, 1.0 - 1e-16)
-    return float(special.stdtrit(dof, u) if np.isfinite(dof) else special.ndtri(u))
 
 
 def _roles(candidates: Candidates) -> NDArray[Any]:

@@ -57,7 +57,7 @@ def test_strange_files_beside_the_model(run, fitted, folder, name, text, said):
     ran = run("report", "found/model.vg", "--out", "page.html")
     assert ran.code == 1
     assert said in ran.last_line
-    assert ran.last_line.endswith("move it away to write the page without it")
+    assert ran.last_line.endswith("move it to write the report without it")
     assert not (folder / "page.html").exists()
 
 
@@ -103,7 +103,7 @@ def test_experiments_need_a_checkout(run, monkeypatch, tmp_path):
     monkeypatch.setattr("variegate.cli.paper.CHECKOUT", tmp_path)
     ran = run("paper", "toy")
     assert ran.code == 1
-    assert "experiments of its source" in ran.last_line
+    assert "clone the repository" in ran.last_line
 
 
 def test_experiments(run, monkeypatch):
@@ -114,7 +114,7 @@ def test_experiments(run, monkeypatch):
     assert "toy\t" in run("paper").out
     wrong = run("paper", "tov")
     assert wrong.code == 2
-    assert "no experiment 'tov'; there are toy" in wrong.last_line
+    assert "no experiment 'tov'; choose from toy" in wrong.last_line
     assert run("paper", "toy", "--quick", "--seed", "3", "-q").code == 0
     assert called == {
         "name": "toy", "data": None, "out": None, "config": None, "quick": True, "n_jobs": None, "seed": 3,
@@ -208,11 +208,11 @@ def test_methods_known_to_the_command_line_are_those_there_are():
 @pytest.mark.parametrize(
     ("values", "task", "why"),
     [
-        (["a", "b", "a", "b"], "classification", "holds words"),
+        (["a", "b", "a", "b"], "classification", "holds text"),
         ([0, 1, 1, 0], "classification", "two values"),
         ([0.5, 1.5, 0.5], "classification", "two values"),
         ([0.5, 1.5], "regression", "holds numbers"),
-        ([1, 2, 3] * 5, "classification", "taken for classes"),
+        ([1, 2, 3] * 5, "classification", "read as classes"),
         (list(range(30)), "regression", "holds numbers"),
         ([0.1, 0.2, 0.3], "regression", "holds numbers"),
     ],
@@ -317,9 +317,9 @@ def test_demo_names_the_page_and_the_copies(run, folder, monkeypatch):
     assert ".variegate-demo." not in ran.err  # the folder that it is made in
     notes = json.loads((folder / "variegate-demo/run.json").read_text())["data"]["notes"]
     assert notes[0] == "read 80 samples and 8 features from variegate-demo/breast_cancer.csv"
-    assert "4 pairs of them correlate above 0.9" in ran.out
+    assert "4 pairs correlate above 0.9" in ran.out
     assert "variegate: none" in ran.out
-    assert ran.out.splitlines()[-1] == f"Open this page in a browser: {folder / 'variegate-demo/report.html'}"
+    assert ran.out.splitlines()[-1] == f"Open the report in a browser: {folder / 'variegate-demo/report.html'}"
     assert run("select", "--config", "variegate-demo/run.json", "--out", "again").code == 0
     assert (folder / "again/selection.csv").read_bytes() == (folder / "variegate-demo/selection.csv").read_bytes()
 

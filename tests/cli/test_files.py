@@ -26,6 +26,12 @@ def contents(folder):
     return {path.name: path.read_text() for path in folder.iterdir() if path.is_file()}
 
 
+def test_errors_of_the_work_are_not_errors_of_writing(tmp_path):
+    with pytest.raises(TimeoutError, match="no worker"), new_file(tmp_path / "a.csv", overwrite=False):
+        raise TimeoutError("no worker")
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_second_of_two_runs_into_one_new_folder_fails(tmp_path):
     out = tmp_path / "found"
 
@@ -35,7 +41,7 @@ def test_the_second_of_two_runs_into_one_new_folder_fails(tmp_path):
                 fill(first, "first")
             fill(second, "second")
 
-    with pytest.raises(Failure, match="another run has made"):
+    with pytest.raises(Failure, match="another run created"):
         both()
     assert contents(out) == dict.fromkeys(NAMES, "first")
     assert os.listdir(tmp_path) == ["found"]

@@ -52,7 +52,8 @@ def expected():
 def test_select(run, folder, kind, expected):
     ran = run("select", f"scan.{kind}", "--outcome", "trait.tsv:height", *QUICK, "--json")
     assert ran.code == 0, ran.err
-    assert "left out 1 sample without an outcome in trait.tsv" in ran.err
+    assert "dropped 1 sample without an outcome in trait.tsv" in ran.err
+    assert "can be read only once" not in ran.err
     answer, record = json.loads(ran.out), json.loads((folder / "found/run.json").read_text())
     certificate = answer["certificate"]
     assert certificate == record["certificate"]
@@ -144,19 +145,19 @@ def objects(folder):
 
 WRONG = {
     "truncated bed": (cut, "scan.bed", "scan.bed: expected 603 bytes for the 60 individuals of scan.fam and the 40 "
-        "variants of scan.bim, got 602: it is cut short; copy all three again"),
+        "variants of scan.bim, got 602: it is truncated; copy all three again"),
     "another fam": (fewer_people, "scan.bed", "scan.bed: expected 523 bytes for the 52 individuals of scan.fam and "
         "the 40 variants of scan.bim, got 603: they do not belong together; copy all three again"),
-    "unknown ids": (other_ids, "scan.bed", "trait.tsv: no sample of scan.bed has an outcome there: 's0' against "
-        "'ptranger'; use the same ids in both, or say --outcome-id COLUMN"),
-    "zarr with a hole": (hole, "scan.zarr", "scan.zarr: 1 of 12 chunks are missing, and would read as 0.0; copy it "
-        "again, or, if they hold nothing but 0.0, write it with config={'write_empty_chunks': True}"),
-    "no fam": (no_fam, "scan.bed", "scan.fam: expected a file, found none; a .bed file needs its .bim and .fam beside "
-        "it"),
+    "unknown ids": (other_ids, "scan.bed", "trait.tsv: no sample of scan.bed is in it: its ids look like 's0', these "
+        "like 'ptranger'; use the same ids in both, or give --outcome-id COLUMN"),
+    "zarr with a hole": (hole, "scan.zarr", "scan.zarr: 1 of 12 chunks are missing and would read as 0.0; copy it "
+        "again, or, if they hold only 0.0, write it with config={'write_empty_chunks': True}"),
+    "no fam": (no_fam, "scan.bed", "scan.fam: expected a file, found none; a .bed file needs its .bim and .fam next "
+        "to it"),
     "not a bed": (no_bed, "scan.bed", "scan.bed: expected genotypes by variant, got no PLINK binary file"),
-    "too few names": (short_names, "scan.npy", "scan.columns.txt: expected 40 names, one a line, got 2"),
+    "too few names": (short_names, "scan.npy", "scan.columns.txt: expected 40 names, one per line, got 2"),
     "objects": (objects, "scan.npy", "scan.npy: expected an array in .npy format, but it holds objects, not numbers"),
-    "a sample twice": (twice, "scan.npy", "trait.tsv: the sample 's3' is there twice; leave one out"),
+    "a sample twice": (twice, "scan.npy", "trait.tsv: sample 's3' occurs twice; remove one"),
 }  # fmt: skip
 
 
@@ -200,7 +201,7 @@ def test_predictions_for_a_large_table(run, folder):
 
 def test_methods_are_compared_in_memory(run, folder):
     ran = run("compare", "scan.npy", "--outcome", "height", "--outcome-table", "trait.tsv")
-    assert ran.last_line.endswith("variegate compare needs a table in memory, and scan.npy is read in blocks")
+    assert ran.last_line.endswith("variegate compare needs a table in memory, but scan.npy is read in blocks")
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -228,14 +229,14 @@ def test_an_empty_folder_is_no_zarr(run, folder):
 def test_options_for_tables_in_memory(run, folder, options):
     ran = run("select", "scan.bed", "--outcome", "trait.tsv:height", "--quiet", *options, *QUICK)
     assert ran.code == 1
-    expected = f"{options[0]} is for tables in memory, and scan.bed is read in blocks; leave it out"
+    expected = f"{options[0]} needs a table in memory, but scan.bed is read in blocks; remove it"
     assert ran.err == f"variegate: error: {expected}\n"
 
 
 def test_an_outcome_is_needed(run, folder):
     ran = run("select", "scan.bed", "--outcome", "height", "--quiet", *QUICK)
     assert ran.last_line == (
-        "variegate: error: scan.bed holds no outcome: give --outcome FILE:COLUMN, or --outcome-table FILE with the "
+        "variegate: error: scan.bed has no outcome; give --outcome FILE:COLUMN, or --outcome-table FILE with the "
         "column"
     )
 
@@ -248,7 +249,7 @@ def test_a_scheduler_that_is_not_there(run, folder, monkeypatch):
     ran = run("select", "scan.bed", "--outcome", "trait.tsv:height", *options, *QUICK)
     assert ran.code == 1
     assert ran.err.count("\n") == 1
-    assert ran.err.startswith("variegate: error: --cluster: there is no Dask scheduler at tcp://127.0.0.1:1 (")
+    assert ran.err.startswith("variegate: error: --cluster: no Dask scheduler at tcp://127.0.0.1:1 (")
     assert ran.err.endswith("start one with `dask scheduler`, and workers with `dask worker ADDRESS`\n")
 
 
@@ -257,6 +258,6 @@ def test_nothing_to_read_is_told(run, folder):
     np.save("some.npy", np.ones((4, 3)))
     pd.DataFrame({"id": range(1, 5), "y": np.nan}).to_csv("blank.csv", index=False)
     ran = run("select", "none.npy", "--outcome", "blank.csv:y")
-    assert "none.npy: expected samples and features, got a table of shape (0, 3)" in ran.last_line
+    assert "none.npy: the table must have samples and features, got shape (0, 3)" in ran.last_line
     ran = run("select", "some.npy", "--outcome", "blank.csv:y")
-    assert "blank.csv: expected the outcomes of some samples in y, got none" in ran.last_line
+    assert "blank.csv: y must have an outcome for some sample, got none" in ran.last_line

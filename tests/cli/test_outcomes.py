@@ -80,7 +80,7 @@ def test_counts_from_table_to_predictions(run, folder):
     ("options", "code", "says"),
     [
         (("--time", "months"), 2, "--time needs --event"),
-        (("--event", "status"), 2, "what is to be predicted is missing"),
+        (("--event", "status"), 2, "the outcome is missing"),
         (("--outcome", "a", "--time", "months", "--event", "status"), 2, "--outcome and --time exclude each other"),
         (("--outcome", "a", "--exposure", "b"), 2, "--exposure needs --counts"),
         (("--time", "months", "--event", "status", "--task", "regression"), 2, "--task needs --outcome"),
@@ -98,7 +98,7 @@ def test_counts_from_table_to_predictions(run, folder):
         ),
         (("--time", "same", "--event", "status"), 1, "p.csv, column 'same': must vary, got 3 in every row"),
         (("--time", "month", "--event", "status"), 1, "did you mean 'months'?"),
-        (("--time", "months", "--event", "status", "--classes", "dead"), 1, "--classes goes with --outcome"),
+        (("--time", "months", "--event", "status", "--classes", "dead"), 1, "--classes needs --outcome"),
         (("--counts", "a"), 1, "p.csv, column 'a', sample '1': must be a count, a whole number from 0, got 0."),
         (
             ("--counts", "code", "--exposure", "none"),
@@ -130,10 +130,10 @@ def test_codes_that_are_named_are_understood(run, folder):
 def test_numbers_that_may_be_times_or_counts_are_asked_about(run, folder):
     patients().to_csv("p.csv", index=False)
     ran = run("select", "p.csv", "--outcome", "months", "--max-iter", "1")
-    assert "if 'months' is the time until an event or until last seen, say --time months --event status" in ran.err
+    assert "if 'months' is the time until an event or until last seen, use --time months --event status" in ran.err
     reads().to_csv("r.csv", index=False)
     ran = run("select", "r.csv", "--outcome", "reads", "--max-iter", "1", "--out", "two")
-    assert "if 'reads' holds counts, say --counts reads" in ran.err
+    assert "if 'reads' holds counts, use --counts reads" in ran.err
 
 
 def test_few_events_are_told(run, folder):
@@ -148,7 +148,9 @@ def test_every_column_of_an_outcome_may_name_its_file(run, folder):
     frame = patients().assign(id=[f"p{i}" for i in range(N)])
     frame[["id", *"abcd"]].to_csv("x.csv", index=False)
     frame[["id", "months", "status", "age"]].to_csv("clinic.csv", index=False)
-    ran = run("select", "x.csv", "--time", "clinic.csv:months", "--event", "clinic.csv:status", "--out", "both", *QUICK)
+    ran = run(
+        "select", "x.csv", "--time", "clinic.csv:months", "--event", "clinic.csv:status", "--out", "both", *QUICK
+    )
     assert ran.code == 0, ran.err
     plain = run("select", "x.csv", "--time", "clinic.csv:months", "--event", "status", "--out", "one", *QUICK)
     assert plain.out == ran.out

@@ -75,7 +75,7 @@ def test_three_classes_and_whole_numbers(run, folder):
     frame.to_csv("three.csv", index=False)
     ran = run("select", "three.csv", "--outcome", "y", *QUICK, "--out", "found")
     assert ran.code == 0, ran.err
-    assert "3 different whole numbers are taken for classes; if they are amounts, say --task regression" in ran.err
+    assert "3 distinct whole numbers, read as classes; if they are quantities, use --task regression" in ran.err
     assert "coefficient[2]" in pd.read_csv("found/selection.csv")
     found = csv(run("predict", "found/model.vg", "three.csv").out)
     assert {"probability[0]", "lower[1]", "upper[2]"} <= set(found)
@@ -95,7 +95,7 @@ def test_categories_of_new_samples(run, folder):
     frame.assign(site=["east"] * 60).to_csv("east.csv", index=False)
     ran = run("predict", "found/model.vg", "east.csv")
     assert ran.code == 1
-    assert "never seen the category 'site=east'" in ran.last_line
+    assert "not trained on the category 'site=east'" in ran.last_line
 
 
 def test_numbers_that_are_categories_are_read_as_in_training(run, folder):
@@ -114,7 +114,7 @@ def test_words_where_the_model_knows_numbers(run, fitted):
     data().assign(a=["low", "high"] * 30).to_csv("words.csv", index=False)
     ran = run("predict", "found/model.vg", "words.csv")
     assert (ran.code, ran.out) == (1, "")
-    assert "the column 'a' was numbers when the model was fitted, but holds words here" in ran.last_line
+    assert "column 'a' held numbers when the model was fitted, but holds text here" in ran.last_line
 
 
 def test_a_column_that_is_spelt_otherwise(run, fitted):
@@ -185,7 +185,7 @@ def test_words_where_the_median_is_a_number(run, fitted):
     words.to_csv("words.csv", index=False)
     ran = run("predict", "found/model.vg", "words.csv", "--missing", "impute")
     assert ran.code == 1
-    assert "column 'a': expected numbers, since its missing cells are to be filled with" in ran.last_line
+    assert "column 'a': expected numbers, because missing cells are filled with" in ran.last_line
 
 
 def test_a_model_that_uses_no_column_says_what_a_strange_table_lacks(run, folder):

@@ -124,7 +124,7 @@ def test_a_pipe_has_no_fingerprint(run, folder):
     ran = run("select", "pipe", *SELECT[2:], "--out", "found")
     feeder.join()
     assert ran.code == 0, ran.err
-    assert "warning: pipe can be read only once: this run cannot be repeated" in ran.err
+    assert "warning: pipe can be read only once; this run cannot be repeated" in ran.err
     assert json.loads((folder / "found/run.json").read_text())["data"]["hash"] is None
 
 
@@ -179,7 +179,7 @@ def test_seconds_are_those_of_the_user(folder):
 def test_classes(run, folder):
     ran = run("select", "data.csv", "--outcome", "kind", "--exclude", "y", *QUICK)
     assert ran.code == 0, ran.err
-    assert "into 2 classes (ill, well), since it holds words" in ran.err
+    assert "into 2 classes (ill, well), since it holds text" in ran.err
     about = json.loads((folder / "variegate-out/run.json").read_text())
     assert about["data"]["classes"] == data()["kind"].value_counts().sort_index().to_dict()
 
@@ -306,11 +306,11 @@ def test_notes_on_what_was_taken_for_what(run, folder):
     frame["centre"], frame["share"] = np.arange(60) % 5 + 1, [f"{i % 4}%" for i in range(60)]
     frame.to_csv("codes.csv", index=False)
     ran = run("select", "codes.csv", "--outcome", "y", *QUICK)
-    assert "'centre': few whole numbers, taken for quantities; if they are codes, say --categorical centre" in ran.err
+    assert "'centre': few distinct whole numbers, read as quantities; if they are codes, use --categorical" in ran.err
     assert "warning: codes.csv, column 'share': percentages, such as '0%', became 4 columns of 0 and 1; " in ran.err
     assert "leave it out by --exclude share; if it does hold categories, say --categorical share" in ran.err
     both = run("select", "codes.csv", "--outcome", "y", *QUICK, "--categorical", "centre,share", "--out", "other")
-    assert "taken for" not in both.err
+    assert "read as" not in both.err
     assert "warning" not in both.err
 
 

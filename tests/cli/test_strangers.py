@@ -21,11 +21,11 @@ def test_what_is_read_is_not_written(run, folder, fitted):
     ):
         before = (folder / lost).read_bytes()
         ran = run(*command)
-        assert ran.last_line == f"variegate: error: cannot write {lost}: it is read, too; give another --out"
+        assert ran.last_line == f"variegate: error: cannot write {lost}: it is also an input; give another --out"
         assert (folder / lost).read_bytes() == before
     shutil.copy("data.csv", "selection.csv")
     ran = run("select", "selection.csv", "--outcome", "y", "--exclude", "kind", *QUICK, "--out", ".", "--overwrite")
-    assert ran.last_line == "variegate: error: cannot write selection.csv: it is read, too; give another --out"
+    assert ran.last_line == "variegate: error: cannot write selection.csv: it is also an input; give another --out"
 
 
 def test_ids_do_not_play_with_the_terminal(run, folder, fitted):
@@ -54,7 +54,7 @@ def test_exposures_are_not_forgotten_in_silence(run, folder):
     table["reads"] = rng.poisson(table["hours"] * np.exp(0.5 * table["a"]))
     table.to_csv("counts.csv", index=False)
     assert run("select", "counts.csv", "--counts", "reads", "--exposure", "hours", *QUICK, "--out", "found").code == 0
-    said = "the model was fitted with exposures; counts are predicted for an exposure of 1: --exposure COLUMN"
+    said = "the model was fitted with exposures; predicting for an exposure of 1; or give --exposure COLUMN"
     assert said in run("predict", "found/model.vg", "counts.csv").err
     assert said not in run("predict", "found/model.vg", "counts.csv", "--exposure", "hours").err
 
@@ -81,7 +81,7 @@ def test_survival_of_the_dead_only_is_told(run, folder):
     table["days"], table["died"] = np.arange(1.0, 61), 1
     table.to_csv("dead.csv", index=False)
     ran = run("select", "dead.csv", "--time", "days", "--event", "died", *QUICK, "--out", "found")
-    assert "no sample is censored: those without the event need the time at which they were last seen" in ran.err
+    assert "no sample is censored: samples without the event need the time when they were last seen" in ran.err
     assert json.loads((folder / "found/run.json").read_text())["data"]["task"] == "survival"
 
 
@@ -91,8 +91,8 @@ def test_the_censored_are_not_given_away(run, folder):
     table.to_csv("dead.csv", index=False)
     ran = run("select", "dead.csv", "--time", "days", "--event", "died", "--out", "found")
     assert ran.last_line.endswith(
-        "days (outcome) (51); choose --missing drop_samples to leave these samples out; but samples without the event "
-        "should stay, with the time when they were last seen in --time days"
+        "days (outcome) (51); choose --missing drop_samples to leave these samples out; but keep samples without "
+        "the event: give the time when they were last seen in --time days"
     )
 
 
@@ -126,7 +126,7 @@ def test_names_without_end_are_shortened(run, folder):
 def test_predictions_say_where_columns_could_be(run, folder, fitted):
     data().set_index("sample").drop(columns="kind").T.to_csv("turned.csv", index_label="gene")
     ran = run("predict", "found", "turned.csv")
-    assert ran.last_line.endswith("if it has a column for each sample, say --samples columns")
+    assert ran.last_line.endswith("if each sample is a column, use --samples columns")
     assert run("predict", "found", "turned.csv", "--samples", "columns").code == 0
     data()[["sample", "a", "y"]].to_csv("clinical.csv", index=False)
     data().drop(columns=["a", "y", "kind"]).to_csv("genes.csv", index=False)
@@ -134,7 +134,7 @@ def test_predictions_say_where_columns_could_be(run, folder, fitted):
     assert run(*select, "--out", "two").code == 0
     ran = run("predict", "two", "genes.csv")
     assert ran.last_line.endswith(
-        "for instance 'a'; it has sample, b, c, d, e, …; if another table has it, say --outcome-table FILE"
+        "for instance 'a'; it has sample, b, c, d, e, …; if another table has it, give --outcome-table FILE"
     )
 
 
@@ -143,7 +143,8 @@ def test_links_to_nothing_are_noticed_before_the_work(run, folder, fitted):
     (folder / "p.csv").symlink_to("nowhere/p.csv")
     ran = run(*SELECT, "--out", "out")
     assert (
-        ran.err == "variegate: error: cannot write out: it is a link to nowhere, which is not there; remove the link\n"
+        ran.err
+        == "variegate: error: cannot write out: it is a link to nowhere, which does not exist; remove the link\n"
     )
     ran = run("predict", "found", "data.csv", "--out", "p.csv")
     assert "cannot write p.csv: There is no folder" in ran.last_line
@@ -155,7 +156,7 @@ def test_the_record_of_another_run_is_not_taken(run, folder, fitted):
     shutil.copy("two/run.json", "found/run.json")
     ran = run("report", "found", "--overwrite")
     assert ran.code == 1
-    assert "found/run.json: the record of another run, of another model; move it away" in ran.last_line
+    assert "found/run.json: the record of another model; move it" in ran.last_line
 
 
 def test_features_that_only_the_size_has_chosen_are_told(run, folder):
@@ -182,7 +183,7 @@ def test_one_split_of_one_feature_has_no_nan(run, folder):
     assert "over 1 split\n" in ran.err
     assert "nan" not in ran.out
     ran = run(*SELECT, "--compare", "omp", "--repeats", "1", "--size", "1", "--out", "found")
-    assert "on 1 split, ours" in ran.err
+    assert "on 1 split; variegate uses" in ran.err
     assert "nan" not in ran.err
 
 
@@ -197,13 +198,13 @@ def test_a_copy_of_the_outcome_is_noticed(run, folder):
 def test_too_few_samples_are_told(run, folder):
     data(1).to_csv("one.csv", index=False)
     data(3).to_csv("three.csv", index=False)
-    assert "expected at least two samples, got one" in run("select", "one.csv", "--outcome", "y").last_line
+    assert "the table must have at least two samples, got one" in run("select", "one.csv", "--outcome", "y").last_line
     ran = run("compare", "three.csv", "--outcome", "y", "--exclude", "kind")
     assert "must have at least four rows, two of them to test on, got 3" in ran.last_line
 
 
 def test_what_is_no_model_is_told(run, folder, fitted):
-    assert "there is no model.vg in the folder '.'" in run("report", ".").last_line
+    assert "no model.vg in the folder '.'" in run("report", ".").last_line
     assert (
         "found/selection.csv: not a variegate model" in run("report", "found/selection.csv", "--overwrite").last_line
     )

@@ -107,6 +107,11 @@ def test_other_outcomes(task):
     assert found.points["positions"].tolist() == [(0,)]
 
 
+def test_numbers_may_be_those_of_numpy():
+    plain = vg.frontier(*small_problem("regression"), **QUICK, screen=4)
+    assert vg.frontier(*small_problem("regression"), **QUICK, screen=np.int64(4)).points.equals(plain.points)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -55,12 +55,12 @@ def test_given_values_stand_for_missing_ones(tmp_path):
 
 
 def test_given_values_must_fit(tmp_path):
-    with pytest.raises(UnreadableInput, match=r"column 'a': expected words, since .* filled with 'x', got numbers"):
+    with pytest.raises(UnreadableInput, match=r"column 'a': expected words, because .* filled with 'x', got numbers"):
         read_table(MISSING, missing={"a": "x"})
-    with pytest.raises(UnreadableInput, match=r"column 'c': expected numbers, since .* filled with 1\.5, got words"):
+    with pytest.raises(UnreadableInput, match=r"column 'c': expected numbers, because .* filled with 1\.5, got words"):
         read_table(MISSING, missing={"c": 1.5})
     for wrong in (np.nan, None, [1.0], np.inf):
-        with pytest.raises(ValueError, match=r"a word or a finite number for missing\['a'\], got"):
+        with pytest.raises(ValueError, match=r"missing\['a'\] must be text or a finite number, got"):
             read_table(FULL, missing={"a": wrong})
 
 
@@ -82,7 +82,7 @@ def test_cells_that_are_no_single_number_are_told(cell):
 def test_nothing_left(tmp_path):
     with pytest.raises(UnreadableInput, match="nothing is left"):
         read_table(pd.DataFrame({"a": [np.nan, 1.0], "b": [1.0, np.nan]}), missing="drop_samples")
-    with pytest.raises(UnreadableInput, match=r"the pandas table, column 'a': .* none at all"):
+    with pytest.raises(UnreadableInput, match=r"the pandas table, column 'a': .* got none; drop it"):
         read_table(pd.DataFrame({"a": [np.nan, np.nan], "b": [1.0, 2.0]}), missing="impute")
 
 

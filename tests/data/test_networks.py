@@ -182,7 +182,7 @@ def test_graphml_as_networkx_writes_it(tmp_path):
         ("<svg></svg>", "root element svg"),
         ("<html></html>", "a web page, perhaps of a failed download"),
         ("<graphml/>", "expected nodes, got none"),
-        ("<graphml><node id='c'/><edge source='a' target='b'/></graphml>", "got 'a', the id of no node"),
+        ("<graphml><node id='c'/><edge source='a' target='b'/></graphml>", "got 'a', which is not a node"),
         ("<graphml><node/></graphml>", "attribute 'id' on every node"),
         ("<?xml version='1.0'?><!DOCTYPE x [<!ENTITY y 'z'>]><graphml/>", "document type"),
     ],

@@ -144,14 +144,14 @@ def test_ids_that_repeat_are_no_feature(tmp_path):
         for cells in (("p1", "p2", "p1", "p2"), ("7", "8", "7", "8")):
             path.write_text(f"{title},a\n" + "".join(f"{cell},{i}\n" for i, cell in enumerate(cells)))
             with pytest.raises(
-                UnreadableInput, match=f"'{title}'.*'{cells[0]}' stands in lines 2, 4 .2 such ids.; .*drop="
+                UnreadableInput, match=f"'{title}'.*'{cells[0]}' is in lines 2, 4 .2 such ids.; .*drop="
             ):
                 read_table(path)
             assert read_table(path, drop=title).features == ("a",)
             with pytest.warns(DataWarning, match=f"'{cells[0]}' is the id of 2 samples .2 such ids."):
                 table = read_table(path, id_column=title)
             assert (table.features, table.samples) == (("a",), cells)
-    with pytest.raises(UnreadableInput, match="'p' stands in rows 1, 2 "):
+    with pytest.raises(UnreadableInput, match="'p' is in rows 1, 2 "):
         read_table(pd.DataFrame({"subject": ["p", "p"], "a": [1, 2]}))
     assert read_table(path, categorical="index").features == ("index=7", "index=8", "a")
 
@@ -344,9 +344,9 @@ def test_bad_options(tmp_path):
         ({"categorical": "ab"}, r"categorical columns to exist, but \['ab'\]"),
         ({"categorical": ["a", "B"]}, r"categorical columns to exist, but \['B'\]"),
         ({"missing": "ignore"}, "one of error"),
-        ({"outcome": [["y"]]}, "outcome= to be the name"),
-        ({"id_column": 2.5}, "id_column= to be the name"),
-        ({"drop": [["a"]]}, "drop= to be the name"),
+        ({"outcome": [["y"]]}, "outcome must be the name"),
+        ({"id_column": 2.5}, "id_column must be the name"),
+        ({"drop": [["a"]]}, "drop must be the name"),
         ({"samples": "diagonal"}, '"rows" or "columns"'),
     ]
     for options, message in wrong:
@@ -484,7 +484,7 @@ def test_only_rows_of_the_classes_need_values(tmp_path):
         read_table(genes, "stage", classes=["I", "IV"], **how)
     with pytest.raises(UnreadableInput, match=r"the pandas table: .* b \(1\), age \(1\)"):
         read_table(genes, "stage", classes=["I", "II", "III"], **how)
-    with pytest.raises(ValueError, match="classes goes with outcome"):
+    with pytest.raises(ValueError, match="classes needs outcome"):
         read_table(genes, classes=["I"])
     numbers = FRAME.assign(y=[1.0, 2.0, 1.0, np.nan])  # blanks make them floats
     assert read_table(numbers, "y", classes=["1"]).samples == ("s1", "s3")

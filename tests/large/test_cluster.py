@@ -193,6 +193,6 @@ def test_a_cluster_without_workers_is_not_waited_for_for_ever(monkeypatch):
     with (
         distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as local,
         distributed.Client(local),
-        pytest.raises(TimeoutError, match=r"no worker for 0\.2 seconds: start some with `dask worker ADDRESS`"),
+        pytest.raises(TimeoutError, match=r"no worker for 0\.2 seconds; start some with `dask worker ADDRESS`"),
     ):
         vg.DiverseRegressor(**QUICK).fit(table(), np.arange(N, dtype=float))

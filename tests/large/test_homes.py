@@ -3,6 +3,7 @@
 import pickle
 from functools import cache
 
+import joblib
 import numpy as np
 import pytest
 from scipy import sparse
@@ -132,6 +133,9 @@ def test_arrays_and_what_is_not_in_memory(tmp_path):
         model = vg.DiverseRegressor(**QUICK).fit(given, Y)
         assert model.selection_.certificate.left_out > 0
     assert not is_out_of_core(X)
+    (tmp_path / "joblib_memmapping_folder_1_2").mkdir()  # what joblib hands to a process is in memory here
+    np.save(tmp_path / "joblib_memmapping_folder_1_2" / "x.npy", X)
+    assert not is_out_of_core(np.load(tmp_path / "joblib_memmapping_folder_1_2" / "x.npy", mmap_mode="r"))
     with pytest.raises(TypeError, match="X must be an array, a sparse table, or a zarr or Dask array, got list"):
         as_large_table([[1.0]])
 
@@ -217,3 +221,11 @@ def test_genotypes_can_be_pickled(tmp_path):
     table = HOMES["bed"](X, tmp_path)
     table.columns(np.array([0]))
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(table)).columns(np.array([4])), X[:, [4]])
+
+
+@pytest.mark.real
+def test_a_process_of_joblib_fits_as_this_one_does():
+    quick = vg.DiverseRegressor(max_iter=2, tol=1.0, random_state=0)
+    there = joblib.Parallel(n_jobs=2, max_nbytes=100)([joblib.delayed(quick.fit)(X.astype(float), Y)])[0]
+    assert there.selection_.certificate is None
+    assert (there.inclusion_probabilities_ == quick.fit(X, Y).inclusion_probabilities_).all()

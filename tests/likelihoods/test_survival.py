@@ -38,7 +38,6 @@ def test_the_partial_likelihood_is_that_of_statsmodels(ties, stratified, truncat
     rows = np.ascontiguousarray(X.T)
     np.testing.assert_allclose(-given.inner(rows), other.hessian(BETA), atol=1e-10)
     np.testing.assert_allclose(given.times(rows) @ X, given.inner(rows), atol=1e-10)
-    np.testing.assert_allclose(given.squares(rows), np.diag(given.inner(rows)), atol=1e-10)
 
 
 def test_an_entry_at_the_time_of_an_event_is_too_late():

@@ -262,7 +262,7 @@ def test_a_fixed_size_is_conditioned_too(open_report, data, fitted_as):
         assert sum(shown.values()) == pytest.approx(3 - len(include), abs=1e-6)
     for name in ("GENE1", "GENE2", "GENE3"):
         report.include(name)
-    report.until("document.getElementById('status').textContent.includes('cannot be in a set')")
+    report.until("document.getElementById('status').textContent.includes('cannot hold that many')")
     assert report.page.locator("#conditions li").count() == 4
 
 
@@ -479,7 +479,7 @@ def test_large_pages_stay_small(open_report, rng, tmp_path):
     model = vg.DiverseRegressor(random_state=0).fit(X, X[:, 0] - X[:, 1] + rng.normal(size=120))
     report = open_report(model)
     assert (tmp_path / "report0.html").stat().st_size < 3e6
-    assert "400 of 2,000 candidates" in report.page.inner_text("#explore")
+    assert "400 of 2,000 features" in report.page.inner_text("#explore")
     shown = report.condition(["x7"], ["x0"])
     assert len(shown) == 398
     assert report.quiet()

@@ -169,7 +169,7 @@ def test_a_fit_cut_short_says_so(data, fitted_as):
     model = fitted_as(*data, max_iter=2, tol=0.001)
     assert not model.converged_
     text = text_of(page_of(model, {}, None))
-    assert text.index("larger than asked for") < text.index("What was asked")
+    assert text.index("larger than requested") < text.index("What was asked")
     assert "stopped after 2 laps" in text
 
 

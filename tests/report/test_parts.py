@@ -45,7 +45,7 @@ def test_the_sentences_for_people_in_a_hurry():
     assert first == "a and d together predict relapse."
     assert second.startswith("For 1 of 2 it is nearly certain")
     assert second.endswith("less so for d.")
-    assert third == "Some can be replaced by another gene that says the same: b or c for a."
+    assert third == "Some can be replaced by another gene with the same information: b or c for a."
     alone = in_a_hurry([stand("a", 0.99)], "relapse", "gene")
     assert alone[0] == "a predicts relapse."
     assert "nearly certain that it" in alone[1]
@@ -53,7 +53,7 @@ def test_the_sentences_for_people_in_a_hurry():
     assert in_a_hurry([stand(None, 0.3, "x")], "relapse", "gene")[0].startswith("No gene stands out")
     chance = in_a_hurry([stand("a", 0.4), stand("b", 0.4)], "y", "gene")
     assert chance[0] == "a and b are in the set, but may be chance."
-    assert chance[1].startswith("None of that is certain")
+    assert chance[1].startswith("None of this is certain")
     assert "beyond what is in every set" in in_a_hurry([], "y", "gene", always=True)[0]
 
 
@@ -151,8 +151,8 @@ def of_a_fit(converged=True, **changes):
 @pytest.mark.parametrize(
     ("diagnostics", "question", "grade"),
     [
-        (of_chains(), "those of the data", "good"),
-        (of_chains(converged=False, largest_error=0.08), "those of the data", "poor"),
+        (of_chains(), "accurate", "good"),
+        (of_chains(converged=False, largest_error=0.08), "accurate", "poor"),
         (of_a_fit(), "settle", "good"),
         (of_a_fit(converged=False), "settle", "poor"),
         (of_a_fit(pareto_k=0.6), "exact", "fair"),

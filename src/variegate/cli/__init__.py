@@ -1,6 +1,6 @@
 """The command line: `variegate select`, `predict`, `report`, `compare`, `paper`, `demo`.
 
-Commands only say what they take; the work is imported when it starts, so that `variegate --help` needs no numerics.
+Commands declare only their options; the code that does the work is imported on use, so `--help` loads no numerics.
 """
 
 from .main import main

@@ -1,4 +1,4 @@
-"""How long a command has taken, as its user counts: from the moment that it was typed."""
+"""Time a command from the moment its process started."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .signals import check_interrupt
 
 
 def process_started() -> float:
-    """When this process began, on the scale of `time.perf_counter`; now, where that cannot be known."""
+    """Return the start time of this process on the scale of `time.perf_counter`, or now if it is unknown."""
     now = time.perf_counter()
     try:
         ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
@@ -27,7 +27,7 @@ def process_started() -> float:
 
 
 def command_started() -> float:
-    """When the command that runs was typed."""
+    """Return the start time of the running command."""
     context = click.get_current_context(silent=True)
     started = None if context is None else context.find_object(float)
     return time.perf_counter() if started is None else started
@@ -35,7 +35,7 @@ def command_started() -> float:
 
 @dataclass
 class Clock:
-    """Seconds of each step, and since the command was typed."""
+    """Seconds for each step, and since the command started."""
 
     quiet: bool
     started: float = field(default_factory=command_started)
@@ -43,7 +43,7 @@ class Clock:
 
     @contextmanager
     def step(self, name: str, told: str = "") -> Iterator[None]:
-        """Say what begins, and remember how long it took."""
+        """Announce a step, and record how long it takes."""
         if told:
             say(told, self.quiet)
         before = time.perf_counter()
@@ -53,5 +53,5 @@ class Clock:
 
     @property
     def seconds(self) -> float:
-        """Since the start."""
+        """Seconds since the command started."""
         return round(time.perf_counter() - self.started, 3)

@@ -1,4 +1,4 @@
-"""A Dask cluster for the length of a command."""
+"""Run a command on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ CONNECTING = "10s"
 
 @contextmanager
 def connected(address: str | None) -> Iterator[None]:
-    """Run on the cluster with that scheduler; in this process where there is no address."""
+    """Run the body on the cluster with this scheduler, or in this process if `address` is None."""
     if address is None:
         yield
         return
@@ -24,7 +24,7 @@ def connected(address: str | None) -> Iterator[None]:
         client = distributed.Client(address, timeout=CONNECTING)
     except (OSError, ValueError) as error:
         raise Failure(
-            f"--cluster: there is no Dask scheduler at {address} ({shortened(str(error), 120)}); start one "
+            f"--cluster: no Dask scheduler at {address} ({shortened(str(error), 120)}); start one "
             "with `dask scheduler`, and workers with `dask worker ADDRESS`"
         ) from None
     with client, parallel_config(backend="dask"):

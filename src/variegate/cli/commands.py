@@ -1,4 +1,4 @@
-"""The commands, in the order of the pipeline: what each takes. The work is imported when it starts."""
+"""The commands and their options, in pipeline order. The code that does the work is imported on use."""
 
 from __future__ import annotations
 
@@ -44,22 +44,24 @@ Examples:
 @data_options
 @table_options
 @similarity_options
-@click.option("--screen", type=POSITIVE, metavar="N", help="Begin with the N columns most related to the outcome.")
-@click.option("--size", type=POSITIVE, metavar="K", help="Select the best set of K features. Default: of any size.")
-@click.option("--expected-size", type=Number(min=0, min_open=True), help="Prior mean size. Default: averaged over.")
+@click.option("--screen", type=POSITIVE, metavar="N", help="Start with the N columns most related to the outcome.")
+@click.option("--size", type=POSITIVE, metavar="K", help="Select the best set of K features. Default: any size.")
+@click.option("--expected-size", type=Number(min=0, min_open=True), help="Prior mean size. Default: average over it.")
 @click.option(
     "--diversity", type=Number(0, 1000), default=1.0, show_default=True,
-    help="How unlike the features of a set should be: 0 does not care, 4 wants much.",
+    help="How different the selected features should be: 0 ignores diversity, 4 wants a lot of it.",
 )  # fmt: skip
 @click.option(
-    "--always-include", type=NAMES, metavar="A,B", help="Columns in every set (age, batch), of either table."
+    "--always-include", type=NAMES, metavar="A,B", help="Columns to put in every set (age, batch), from either table."
 )
-@click.option("--compare", type=NAMES, metavar="M,M", help="Methods to compare accuracy with, such as lasso,omp.")
-@click.option("--repeats", type=POSITIVE, default=5, show_default=True, help="Splits of that comparison.")
-@click.option("--frontier", is_flag=True, help="Find out what diversity costs: accuracy for several --diversity.")
-@click.option("--alternatives", type=POSITIVE, default=5, show_default=True, help="How many alternative sets to list.")
-@click.option("--max-iter", type=Whole(min=1), help="Laps of the chains, at most; about 1,000 steps each.")
-@click.option("--tol", type=Number(min=0, min_open=True), help="Largest error of a probability. Default: 0.03.")
+@click.option("--compare", type=NAMES, metavar="M,M", help="Methods to compare with, such as lasso,omp.")
+@click.option("--repeats", type=POSITIVE, default=5, show_default=True, help="Train/test splits for --compare.")
+@click.option("--frontier", is_flag=True, help="Find out what diversity costs: accuracy at several --diversity.")
+@click.option("--alternatives", type=POSITIVE, default=5, show_default=True, help="Alternative sets to list.")
+@click.option("--max-iter", type=Whole(min=1), help="Maximum laps of the chains, about 1,000 steps each.")
+@click.option(
+    "--tol", type=Number(min=0, min_open=True), help="Largest allowed error of a probability. Default: 0.03."
+)
 @click.option("--out", type=click.Path(file_okay=False), default="variegate-out", show_default=True, metavar="DIR")
 @click.option("--overwrite", is_flag=True, help="Replace the results of an earlier run in DIR.")
 @cluster_option
@@ -67,13 +69,13 @@ Examples:
 @output_options
 @config_option
 def select(**options: Any) -> None:
-    """Select features of TABLE that predict a column and differ from each other.
+    """Select features of TABLE that predict an outcome and differ from each other.
 
-    TABLE is CSV, TSV, Parquet, .npz or .h5ad; or, read in blocks and never whole, PLINK's .bed, .zarr or .npy, with
-    the outcome in a second table: --outcome traits.tsv:height.
+    TABLE is CSV, TSV, Parquet, .npz or .h5ad. PLINK .bed, .zarr and .npy are read in blocks, so they may be larger
+    than memory; their outcome comes from a second table: --outcome traits.tsv:height.
 
     Writes selection.csv, groups.csv, alternatives.csv, model.vg, report.html and run.json into a folder, and
-    comparison.csv and frontier.csv if asked. The file model.vg holds the training rows: share it as you would share
+    comparison.csv and frontier.csv if requested. model.vg contains the training rows: treat it as confidentially as
     the data.
     """
     split_outcome(options)
@@ -90,57 +92,57 @@ def select(**options: Any) -> None:
 @table_options
 @click.option("--outcome-table", type=FILE, help="Second table with columns of the model (age), joined by sample id.")
 @click.option("--outcome-id", metavar="COLUMN", help="Its column of sample ids. Default: the first.")
-@click.option("--level", type=SHARE, default=0.95, show_default=True, help="Of intervals.")
-@click.option("--exposure", metavar="COLUMN", help="Of a model of counts: what they are proportional to. Default: 1.")
+@click.option("--level", type=SHARE, default=0.95, show_default=True, help="Probability that an interval covers.")
+@click.option("--exposure", metavar="COLUMN", help="Counts only: what they are proportional to. Default: 1.")
 @click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Write the CSV here, not to stdout.")
-@click.option("--overwrite", is_flag=True, help="Replace FILE if it is there.")
+@click.option("--overwrite", is_flag=True, help="Replace FILE if it exists.")
 @output_options
 @config_option
 def predict(**options: Any) -> None:
-    """Predict the samples of TABLE by a MODEL, averaged over sets, with credible intervals, as CSV.
+    """Predict the outcome of each sample in TABLE with MODEL, averaged over sets, with credible intervals, as CSV.
 
-    MODEL is a model.vg, or the folder that has it.
+    MODEL is a model.vg, or the folder that contains it.
 
-    TABLE needs the columns that the model uses, by name; others are ignored.
+    TABLE must have the columns that the model uses, by name; other columns are ignored.
     """
     from .predict import run_predict
 
     run_predict(options)
 
 
-@click.command(short_help="Write the page of a fitted model again.")
+@click.command(short_help="Rewrite the report of a fitted model.")
 @click.argument("model", type=MODEL)
-@click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Default: report.html beside the model.")
-@click.option("--overwrite", is_flag=True, help="Replace FILE if it is there.")
+@click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Default: report.html next to the model.")
+@click.option("--overwrite", is_flag=True, help="Replace FILE if it exists.")
 @click.option("--quiet", "-q", is_flag=True, help="Nothing on stderr but errors.")
 def report(**options: Any) -> None:
-    """Write report.html for a MODEL (model.vg or its folder), with what run.json and comparison.csv beside it tell."""
+    """Write report.html for MODEL (model.vg or its folder), using run.json and comparison.csv if next to it."""
     from .report import run_report
 
     run_report(options)
 
 
-@click.command(short_help="Compare methods of selection on the same splits.")
+@click.command(short_help="Compare selection methods on the same splits.")
 @click.argument("table", type=FILE)
 @data_options
 @table_options
 @similarity_options
 @click.option(
     "--methods", type=NAMES, default="variegate,lasso,omp", show_default=True, metavar="M,M",
-    help=f"Any of {', '.join(METHODS)}. Default size: the first's.",
+    help=f"Any of {', '.join(METHODS)}. The first sets the default size.",
 )  # fmt: skip
-@click.option("--screen", type=POSITIVE, metavar="N", help="First keep N columns, by the training part of each split.")
-@click.option("--size", type=POSITIVE, metavar="K", help="Features that each method chooses.")
-@click.option("--repeats", type=POSITIVE, default=20, show_default=True, help="Splits into training and test part.")
+@click.option("--screen", type=POSITIVE, metavar="N", help="First keep N columns, chosen on each training part.")
+@click.option("--size", type=POSITIVE, metavar="K", help="Number of features that each method selects.")
+@click.option("--repeats", type=POSITIVE, default=20, show_default=True, help="Number of train/test splits.")
 @click.option("--test-size", type=SHARE, default=0.2, show_default=True)
-@click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Also write all scores there, as CSV.")
-@click.option("--overwrite", is_flag=True, help="Replace FILE if it is there.")
+@click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Also write all scores to this CSV.")
+@click.option("--overwrite", is_flag=True, help="Replace FILE if it exists.")
 @cluster_option
 @run_options
 @output_options
 @config_option
 def compare(**options: Any) -> None:
-    """Compare methods on TABLE: accuracy on held-out samples, diversity and stability of what they select."""
+    """Compare methods on TABLE: accuracy on held-out samples, and diversity and stability of the selections."""
     split_outcome(options)
     check_compare(options)
     from .compare import run_compare
@@ -149,29 +151,29 @@ def compare(**options: Any) -> None:
         run_compare(options)
 
 
-@click.command(short_help="Repeat an experiment of the paper.")
+@click.command(short_help="Repeat an experiment from the paper.")
 @click.argument("name", required=False)
-@click.option("--data", type=click.Path(exists=True, file_okay=False), help="Folder of the real data sets.")
-@click.option("--out", type=click.Path(file_okay=False), metavar="DIR", help="Where results go.")
+@click.option("--data", type=click.Path(exists=True, file_okay=False), help="Folder with the real data sets.")
+@click.option("--out", type=click.Path(file_okay=False), metavar="DIR", help="Folder for the results.")
 @click.option("--config", type=FILE, help="TOML file with the experiment's settings.")
-@click.option("--quick", is_flag=True, help="A small version, in a minute or so.")
+@click.option("--quick", is_flag=True, help="Run a small version, in about a minute.")
 @cluster_option
 @run_options
 @click.option("--quiet", "-q", is_flag=True, help="Nothing on stderr but errors.")
 def paper(**options: Any) -> None:
-    """Repeat the experiment NAME of the paper; without NAME, list them."""
+    """Repeat the experiment NAME from the paper; without NAME, list them."""
     from .paper import run_paper
 
     with connected(options["cluster"]):
         run_paper(options)
 
 
-@click.command(short_help="See it work: breast cancer data full of near-copies.")
+@click.command(short_help="Try it on breast cancer data full of near-copies.")
 @click.option("--out", type=click.Path(file_okay=False), default="variegate-demo", show_default=True, metavar="DIR")
 @click.option("--overwrite", is_flag=True, help="Replace the results of an earlier run in DIR.")
 @click.option("--quiet", "-q", is_flag=True, help="Nothing on stderr but errors.")
 def demo(**options: Any) -> None:
-    """Select among the 30 measurements of scikit-learn's breast cancer data, many of them near-copies, and compare."""
+    """Select from the 30 measurements in scikit-learn's breast cancer data, many of them near-copies, and compare."""
     from .demo import run_demo
 
     run_demo(options)

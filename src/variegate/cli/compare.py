@@ -1,4 +1,4 @@
-"""`variegate compare`: methods of selection on the same splits."""
+"""`variegate compare`: selection methods on the same splits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 
 from ..comparison import MEASURES, Comparison, compare
 from ..messages import counted
-from .files import check_apart, new_file
+from .files import check_apart, new_file, writing
 from .inputs import read_input, read_similarity
 from .messages import Failure, heard_warnings, is_watched, say
 from .record import as_json
@@ -19,19 +19,20 @@ from .show import comparison_summary, csv_text, show_table
 
 
 def run_compare(options: Mapping[str, Any]) -> Comparison:
-    """Read, compare, show; with --out also write all scores, and beside them a row for each method."""
+    """Read, compare and show; with --out also write all scores, and a second file with a row per method."""
     quiet = options["quiet"]
     check_apart(_outputs(options), options)
-    with ExitStack() as files:  # opened first: what cannot be written is known before the work
+    with ExitStack() as files:  # opened first, to fail before the work starts
         paths = [files.enter_context(new_file(path, options["overwrite"])) for path in _outputs(options)]
         with heard_warnings(quiet):
             found = _compared(options)
         if found.table.empty:
             raise Failure(f"every method failed: {found.failures['error'].iloc[0].splitlines()[-1]}")
-        for path, table in zip(paths, (found.table, found.wide()), strict=False):
-            path.write_text(csv_text(table), encoding="utf-8")
+        for path, out, table in zip(paths, _outputs(options), (found.table, found.wide()), strict=False):
+            with writing(out):
+                path.write_text(csv_text(table), encoding="utf-8")
     if paths:
-        say("wrote all scores to {}, and a row for each method to {}".format(*_outputs(options)), quiet)
+        say("wrote all scores to {}, and one row per method to {}".format(*_outputs(options)), quiet)
     if options["as_json"]:
         click.echo(as_json(comparison_summary(found)))
     else:

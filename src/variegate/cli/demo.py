@@ -1,4 +1,4 @@
-"""`variegate demo`: thirty measurements, many of them near-copies."""
+"""`variegate demo`: select from thirty measurements, many of them near-copies."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from .messages import say
 from .select import FILES, Answer, find_answer, write_answer
 from .show import show_table
 
-ALIKE = 0.9  # |r| from which two columns count as near-copies
+ALIKE = 0.9  # columns with a larger |r| are near-copies
 TABLE = "breast_cancer.csv"
-SIZE = 10  # up to six, OMP is as diverse; from ten on, others take near-copies
+SIZE = 10  # up to six, OMP is as diverse; from ten on, the other methods take near-copies
 OTHERS = ("lasso", "omp")
-REPEATS = 3  # enough to see; the demo should be over in a minute
+REPEATS = 3  # few, so that the demo takes less than a minute
 
 
 def run_demo(options: Mapping[str, Any]) -> None:
-    """Write the table, select from it as a user would, and tell what came out."""
+    """Write the table, select from it as a user would, and show the result."""
     from .commands import select
 
     out, quiet = Path(options["out"]), options["quiet"]
@@ -45,14 +45,14 @@ def run_demo(options: Mapping[str, Any]) -> None:
     tell(answer, out / TABLE)
     say(f"done in {clock.seconds:.0f} s", quiet)
     click.echo(
-        "\nOn the page, look at what can stand in for what. Then exclude a measurement in the explorer:\n"
-        "the page asks the posterior what to measure instead."
+        "\nThe report shows which measurements can replace each other. Exclude one in its explorer\n"
+        "to see what to measure instead."
     )
-    click.echo(f"\nOpen this page in a browser: {(out / 'report.html').resolve()}")
+    click.echo(f"\nOpen the report in a browser: {(out / 'report.html').resolve()}")
 
 
 def _as_if_in_place(answer: Answer, out: Path, command: list[str]) -> None:
-    """The record with the table where it will be, so that the run can be repeated."""
+    """Put the table's final path into the record, so that the run can be repeated."""
     about, path = answer.about, str(out / TABLE)
     about["inputs"] = {path: about["data"]["hash"]}
     about["settings"]["table"] = about["data"]["path"] = path
@@ -60,7 +60,7 @@ def _as_if_in_place(answer: Answer, out: Path, command: list[str]) -> None:
 
 
 def write_table(path: Path) -> None:
-    """scikit-learn's breast cancer data as a user would have it."""
+    """Write scikit-learn's breast cancer data as a user would have it."""
     data = load_breast_cancer(as_frame=True)
     table = data.data.rename(columns=lambda name: name.replace(" ", "_"))
     table.insert(0, "diagnosis", np.where(data.target == 0, "malignant", "benign"))
@@ -68,16 +68,14 @@ def write_table(path: Path) -> None:
 
 
 def tell(answer: Answer, path: Path) -> None:
-    """The selection, and the near-copies in what each method takes."""
+    """Show the selection, and the near-copies that each method selects."""
     frame = pd.read_csv(path)
     X = frame.drop(columns="diagnosis")
     y = np.unique(frame["diagnosis"], return_inverse=True)[1]
     table = answer.found.selection
     chosen = table[table["selected"]]
     copies = near_copies(X, X.columns)
-    click.echo(
-        f"\n{len(X)} tumours, {X.shape[1]} measurements; {len(copies)} pairs of them correlate above {ALIKE}.\n"
-    )
+    click.echo(f"\n{len(X)} tumours, {X.shape[1]} measurements; {len(copies)} pairs correlate above {ALIKE}.\n")
     show_table(chosen.drop(columns=["selected", "role", "rank"]), f"The {len(chosen)} selected measurements")
     rng = np.random.default_rng(0)
     sets = {"variegate": list(chosen["feature"])}
@@ -94,7 +92,7 @@ def tell(answer: Answer, path: Path) -> None:
 
 
 def near_copies(X: pd.DataFrame, features: Any) -> list[tuple[str, str, float]]:
-    """Pairs of features whose columns correlate above ALIKE, the closest first."""
+    """Return the pairs of features with |r| above ALIKE, closest first."""
     names = list(features)
     R = np.corrcoef(X[names].to_numpy(), rowvar=False)
     pairs = [(names[i], names[j], float(R[i, j])) for i in range(len(names)) for j in range(i)]

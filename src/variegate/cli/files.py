@@ -1,4 +1,4 @@
-"""Outputs that are complete or not there: written beside their place, then moved."""
+"""Write outputs completely or not at all: first to a temporary place, then move them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,20 +21,20 @@ INPUTS = ("table", "model", "outcome_table", "network", "coordinates", "groups",
 
 
 def check_apart(outputs: Collection[Path], options: Mapping[str, Any]) -> None:
-    """Refuse to write over what is read; nobody means that, whatever may be overwritten."""
+    """Refuse to overwrite an input, even with --overwrite."""
     given = [Path(str(options[name])) for name in INPUTS if options.get(name)]
     for out in outputs:
         for path in given:
             if out.exists() and path.exists() and out.is_file() and out.samefile(path):
-                raise Failure(f"cannot write {out}: it is read, too; give another --out")
+                raise Failure(f"cannot write {out}: it is also an input; give another --out")
 
 
 @contextmanager
 def new_folder(out: Path, names: Collection[str], overwrite: bool) -> Iterator[Path]:
-    """Give a temporary folder beside `out`; what is in it at the end moves there, on any failure it vanishes.
+    """Yield a temporary folder next to `out`; at the end its files move to `out`, on any failure it is deleted.
 
-    `names` are all files that a run may write: those of an earlier run that this one has no part of are removed, and
-    other files in the folder stay as they are. What runs that were killed have left behind vanishes too.
+    `names` are all files that a run may write: those left by an earlier run and not written by this one are deleted.
+    Other files in `out` are kept. Temporary folders of killed runs are deleted, too.
     """
     present, new = [name for name in names if (out / name).exists()], not out.exists()
     if present or (out.is_dir() and any(out.iterdir())):
@@ -47,13 +47,13 @@ def new_folder(out: Path, names: Collection[str], overwrite: bool) -> Iterator[P
     try:
         with writing(out):
             out.parent.mkdir(parents=True, exist_ok=True)
-            place = out if out.is_dir() else out.parent  # on the same disk, so that moving is renaming
+            place = out if out.is_dir() else out.parent  # on the same disk, so that files are renamed, not copied
             _clean(place, out.name)
             work = Path(tempfile.mkdtemp(prefix=f".{out.name}.{os.getpid()}.", dir=place))
         try:
             yield work
             if new and out.exists() and not overwrite:
-                raise Failure(f"another run has made {out} in the meantime; nothing was written: give another --out")
+                raise Failure(f"another run created {out} in the meantime; nothing was written; give another --out")
             _check_files(out, names)
             with writing(out):
                 _move(work, out, names)
@@ -67,12 +67,12 @@ def new_folder(out: Path, names: Collection[str], overwrite: bool) -> Iterator[P
 
 def _check_link(out: Path) -> None:
     if out.is_symlink() and not out.exists():
-        raise Failure(f"cannot write {out}: it is a link to {os.readlink(out)}, which is not there; remove the link")
+        raise Failure(f"cannot write {out}: it is a link to {os.readlink(out)}, which does not exist; remove the link")
 
 
 @contextmanager
 def writing(out: Path) -> Iterator[None]:
-    """Tell of a full disk or a place that cannot be written in one line."""
+    """Report a full disk or an unwritable place in one line."""
     try:
         yield
     except OSError as error:
@@ -82,14 +82,16 @@ def writing(out: Path) -> Iterator[None]:
 
 
 def _check_files(out: Path, names: Collection[str]) -> None:
-    """Folders that are called like our files are somebody else's."""
+    """Refuse to replace a folder that has the name of one of our files."""
     for name in names:
         if (out / name).is_dir():
-            raise Failure(f"cannot write {out / name}: it is a folder; nothing was written: move it, or another --out")
+            raise Failure(
+                f"cannot write {out / name}: it is a folder; nothing was written; move it, or give another --out"
+            )
 
 
 def _clean(place: Path, name: str) -> None:
-    """Remove the folders of runs of the same name that were killed."""
+    """Delete the temporary folders of killed runs with the same name."""
     for left in place.glob(f".{name}.*"):
         pid = left.name.removeprefix(f".{name}.").split(".")[0]
         if left.is_dir() and pid.isdigit() and not _runs(int(pid)):
@@ -107,7 +109,7 @@ def _runs(pid: int) -> bool:
 
 
 def _move(work: Path, out: Path, names: Collection[str]) -> None:
-    """All files or none: what was there comes back if one cannot be moved."""
+    """Move all files or none: if one cannot be moved, restore what was there."""
     made = sorted(path.name for path in work.iterdir())
     if not out.exists():
         os.chmod(work, 0o777 & ~umask())
@@ -132,28 +134,32 @@ def _move(work: Path, out: Path, names: Collection[str]) -> None:
 
 @contextmanager
 def new_file(path: Path, overwrite: bool) -> Iterator[Path]:
-    """Give a temporary file beside `path`, which replaces it at the end."""
+    """Yield a temporary file next to `path`, which replaces `path` at the end."""
     if path.is_dir():
         raise Failure(f"cannot write {path}: it is a folder; give a file")
-    if path.is_file():  # what is none, a pipe or a device, is written into, and nothing is lost
+    if path.is_file():  # writing to a pipe or a device overwrites nothing
         _allowed(f"The file {path} exists", overwrite)
-    with writing(path), whole_file(path) as beside:
+    with ExitStack() as stack:  # an error of the work is no error of writing
+        with writing(path):
+            beside = stack.enter_context(whole_file(path))
         yield beside
+        with writing(path):
+            stack.close()
 
 
 def _allowed(what: str, overwrite: bool) -> None:
-    """Ask where somebody can answer."""
+    """Ask before overwriting if stdin and stderr are a terminal; otherwise require --overwrite."""
     if overwrite:
         return
     if is_terminal(sys.stderr) and is_terminal(sys.stdin):
         if not click.confirm(f"{what}. Replace the results in it?", err=True):
-            raise Failure("left as it was; nothing was written")
+            raise Failure("nothing was written")
         return
     raise click.UsageError(f"{what}: give --overwrite to replace the results in it, or another --out")
 
 
 def fingerprint(path: str | Path) -> str | None:
-    """SHA-256 of a file's bytes, as "sha256:…"; None of a pipe, which can be read only once."""
+    """Return the SHA-256 of a file as "sha256:…", or None for a pipe, which can be read only once."""
     if not Path(path).is_file():
         return None
     digest = hashlib.sha256()

@@ -1,4 +1,4 @@
-"""From options to what a fit takes: a table, a task, a similarity, and notes on what was decided on the way."""
+"""Turn options into the inputs of a fit: table, task, similarity, and notes on choices made for the user."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from .outcomes import naming_columns, outcome_columns, read_outcome
 
 @dataclass(frozen=True)
 class Input:
-    """A table with its outcome, ready for a fit; `notes` say what was decided for the user."""
+    """A table and its outcome, ready to fit; `notes` say which choices were made for the user."""
 
     X: Any  # a data frame, or a table that is read in blocks
     y: NDArray[Any]
@@ -47,7 +47,7 @@ class Input:
 
 
 def read_input(options: Mapping[str, Any], name: str | None = None) -> Input:
-    """Read the table that the options name; notes call it by its path, or by another name."""
+    """Read the table given by the options; notes call it `name`, by default its path."""
     with trusting(options["trust"]):
         return _read_input(options, name)
 
@@ -83,12 +83,12 @@ def _read_table(options: Mapping[str, Any]) -> Table:
     except MissingValues as error:
         if options["time"] not in error.outcomes:
             raise
-        last = "but samples without the event should stay, with the time when they were last seen"
+        last = "but keep samples without the event: give the time when they were last seen"
         raise Failure(f"{told(error)}; {last} in --time {options['time']}") from error
 
 
 def reading_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """What `read_table` takes wherever a table is read."""
+    """Return the arguments of `read_table` that every command has as options."""
     return {
         "id_column": options["id_column"],
         "samples": options["samples"],
@@ -99,24 +99,22 @@ def reading_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _happened(table: Table, classes: tuple[str, ...] | None) -> list[str]:
-    """What reading did to the data."""
+    """Describe what reading did to the data."""
     report, said = table.report, []
     if classes:
         kept = len(table.samples) + len(report.dropped_samples)
         said.append(f"kept {kept} of {kept + report.other_classes} samples, those of class {', '.join(classes)}")
     if report.dropped_samples:
-        said.append(f"left out {counted(len(report.dropped_samples), 'sample')} with missing values")
+        said.append(f"dropped {counted(len(report.dropped_samples), 'sample')} with missing values")
     if report.dropped_features:
-        said.append(f"left out {counted(len(report.dropped_features), 'feature')} with missing values")
+        said.append(f"dropped {counted(len(report.dropped_features), 'feature')} with missing values")
     if report.imputed:
         values = counted(sum(report.imputed.values()), "missing value")
         said.append(f"imputed {values} in {counted(len(report.imputed), 'column')}")
-    if report.constant:
-        said.append(f"{counted(len(report.constant), 'feature')} cannot be selected, being constant")
     if report.codes:
         names = ", ".join(map(repr, report.codes[:5])) + (", …" if len(report.codes) > 5 else "")
         codes = as_option(Argument("categorical", list(report.codes[:5])))
-        said.append(f"{names}: few whole numbers, taken for quantities; if they are codes, say {codes}")
+        said.append(f"{names}: few distinct whole numbers, read as quantities; if they are codes, use {codes}")
     if looks_raw(table.X):
         said.append("the table looks like raw counts or intensities; logarithms, log2(x + 1), usually predict better")
     return said
@@ -136,7 +134,7 @@ def looks_raw(X: NDArray[Any]) -> bool:
 
 
 def read_similarity(options: Mapping[str, Any], features: tuple[str, ...]) -> tuple[Any, str]:
-    """Φ of the features, or "columns", and a sentence about it."""
+    """Return Φ of the features, or "columns", and a sentence that says which."""
     with trusting(options["trust"]):
         return _read_similarity(options, features)
 
@@ -161,7 +159,7 @@ def _from_network(options: Mapping[str, Any], features: tuple[str, ...]) -> Any:
 
 
 def _from_places(options: Mapping[str, Any], features: tuple[str, ...]) -> Any:
-    """Features on lines (chromosomes, wavelengths) have neighbours there; others in the plane, or on the globe."""
+    """One coordinate is a position on a line (chromosome, wavelength), two or more a point in space."""
     path, rank = options["coordinates"], _rank(options)
     if is_read_in_blocks(options["table"]):
         return large_positions(options, features)
@@ -187,13 +185,13 @@ def _from_group_file(options: Mapping[str, Any], features: tuple[str, ...]) -> A
 
 
 def _to_choose_from(options: Mapping[str, Any], features: tuple[str, ...]) -> list[str]:
-    """Features that are not always included: only these have to be in the files that say what is alike."""
+    """Return the features that are not always included; only these need an entry in the similarity file."""
     always = set(options.get("always_include") or ())
     return [name for name in features if name not in always and name.partition("=")[0] not in always]
 
 
 def _with_others(phi: Any, placed: list[str], features: tuple[str, ...]) -> Any:
-    """Φ for all features: those that have no place are similar to no other."""
+    """Return Φ for all features; those without a place are similar to no other."""
     if len(placed) == len(features):
         return phi.named(features)
     has_place = np.isin(np.array(features, dtype=object), np.array(placed, dtype=object))

@@ -1,4 +1,4 @@
-"""Tables larger than memory on the command line: PLINK, zarr and .npy files, and their outcome in a second table."""
+"""Tables larger than memory: PLINK, zarr and .npy files, with the outcome in a second table."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ USUAL = {"samples": "rows", "missing": "error"}
 
 
 def is_read_in_blocks(path: str) -> bool:
-    """Whether a table is read in blocks, by the ending of its name."""
+    """Whether a table is read in blocks, judged by its suffix."""
     return Path(path).suffix.lower() in LARGE
 
 
 def read_large_table(options: Mapping[str, Any]) -> tuple[LargeTable, Table, list[str]]:
-    """The rows of a large table whose outcome is known, their outcome, and notes."""
+    """Return the rows of a large table that have an outcome, a Table with their outcome, and notes."""
     _check_options(options)
     found = (open_on_cluster if options.get("cluster") else open_large_table)(options["table"])
     N, M = found.shape
     if not N or not M:
-        raise Failure(f"{options['table']}: expected samples and features, got a table of shape {(N, M)}")
+        raise Failure(f"{options['table']}: the table must have samples and features, got shape {(N, M)}")
     samples = found.samples if found.samples is not None else np.array([str(i + 1) for i in range(N)], dtype=object)
     names = found.names if found.names is not None else np.array([f"x{j}" for j in range(M)], dtype=object)
     second = second_table(options["outcome_table"], options["outcome_id"], None)
     y, where = _outcomes(options, second), second.where
     if not len(y):
-        raise Failure(f"{where}: expected the outcomes of some samples in {outcome_name(options)}, got none")
+        raise Failure(f"{where}: {outcome_name(options)} must have an outcome for some sample, got none")
     rows = np.flatnonzero(np.isin(samples.astype(str), y.index.astype(str)))
     if not len(rows):
         raise Failure(
-            f"{where}: no sample of {options['table']} has an outcome there: {str(samples[0])!r} against "
-            f"{str(y.index[0])!r}; use the same ids in both, or say --outcome-id COLUMN"
+            f"{where}: no sample of {options['table']} is in it: its ids look like {str(samples[0])!r}, these like "
+            f"{str(y.index[0])!r}; use the same ids in both, or give --outcome-id COLUMN"
         )
     notes = [f"opened {counted(N, 'sample')} and {counted(M, 'feature')} in {options['table']}"]
     if len(rows) < N:
-        notes.append(f"left out {counted(N - len(rows), 'sample')} without an outcome in {where}")
+        notes.append(f"dropped {counted(N - len(rows), 'sample')} without an outcome in {where}")
     ids = samples[rows].astype(str)
     chosen = found if len(rows) == N else SomeRows(found, rows)
     further = [name for name in options.get("always_include") or () if name not in set(names)]
@@ -69,7 +69,7 @@ def read_large_table(options: Mapping[str, Any]) -> tuple[LargeTable, Table, lis
 
 
 def _covariates(second: RawTable, names: list[str], ids: NDArray[Any]) -> ArrayTable:
-    """Columns of the table with the outcome, for these samples; missing entries count as the mean."""
+    """Return columns of the outcome table for these samples, with NaN for missing entries."""
     for name in names:
         check_column(second, name, "a column to always include")
     frame = second.frame[names].set_axis(pd.Index(second.ids or (), dtype=object)).loc[ids]
@@ -77,14 +77,14 @@ def _covariates(second: RawTable, names: list[str], ids: NDArray[Any]) -> ArrayT
         values = frame.replace("", np.nan).astype(float).to_numpy()
     except ValueError as error:
         raise Failure(
-            f"{second.where}: expected numbers in {', '.join(names)}, since they are put beside a table that is read "
-            f"in blocks ({error}); make columns of 0 and 1 of categories"
+            f"{second.where}: {', '.join(names)} must hold numbers because the main table is read in blocks "
+            f"({error}); encode categories as columns of 0 and 1"
         ) from None
     return ArrayTable(values, np.array(names, dtype=object))
 
 
 def large_positions(options: Mapping[str, Any], features: tuple[str, ...]) -> Positions:
-    """Positions of all features, from the table's own .bim or from another file."""
+    """Read the positions of all features, from the table's own .bim or from another file."""
     path, table = Path(options["coordinates"]), Path(options["table"])
     how = {"bandwidth": options["bandwidth"] or "near", "rank": options["rank"], "seed": options["seed"]}
     if table.suffix.lower() == ".bed" and table.with_suffix(".bim").samefile(path):
@@ -92,7 +92,7 @@ def large_positions(options: Mapping[str, Any], features: tuple[str, ...]) -> Po
         return _placed(found.positions, found.chromosomes, len(features), how)
     places = read_places(path)
     if places.points.shape[1] > 1 or options["lonlat"]:
-        raise Failure(f"{path}: expected one position of each feature, since {table} is read in blocks; leave one")
+        raise Failure(f"{path}: must have one coordinate per feature because {table} is read in blocks; keep one")
     known = set(places.names)
     always = set(options.get("always_include") or ()) - known
     rows = rows_of([name for name in features if name not in always], places.names, path, "coordinates", False)
@@ -101,7 +101,7 @@ def large_positions(options: Mapping[str, Any], features: tuple[str, ...]) -> Po
 
 
 def _placed(positions: NDArray[Any], blocks: NDArray[Any] | None, n: int, how: Mapping[str, Any]) -> Positions:
-    """Positions of n features, of which the last, covariates, have no place; they are no candidates."""
+    """Return positions of n features; the last ones are covariates, which have no position and are never selected."""
     further = n - len(positions)
     if blocks is not None:
         blocks = np.concatenate([blocks, np.array([""] * further, dtype=object)])
@@ -109,28 +109,28 @@ def _placed(positions: NDArray[Any], blocks: NDArray[Any] | None, n: int, how: M
 
 
 def _outcomes(options: Mapping[str, Any], second: RawTable) -> pd.DataFrame:
-    """The outcomes of the samples that have them, by sample id."""
+    """Return the known outcomes, indexed by sample id."""
     columns = outcome_columns(options)
     for name in columns:
         check_column(second, name, "an outcome column")
     y = second.frame[columns].set_axis(pd.Index(second.ids or (), dtype=object))
     y = y[y.notna().all(axis=1) & (y.astype(str).apply(lambda c: c.str.strip()) != "").all(axis=1)]
     if y.index.duplicated().any():
-        raise Failure(f"{second.where}: the sample {y.index[y.index.duplicated()][0]!r} is there twice; leave one out")
+        raise Failure(f"{second.where}: sample {y.index[y.index.duplicated()][0]!r} occurs twice; remove one")
     return y
 
 
 def _check_options(options: Mapping[str, Any]) -> None:
     if "methods" in options:
-        raise Failure(f"variegate compare needs a table in memory, and {options['table']} is read in blocks")
+        raise Failure(f"variegate compare needs a table in memory, but {options['table']} is read in blocks")
     if not options["outcome_table"]:
         raise Failure(
-            f"{options['table']} holds no outcome: give --outcome FILE:COLUMN, or --outcome-table FILE with the column"
+            f"{options['table']} has no outcome; give --outcome FILE:COLUMN, or --outcome-table FILE with the column"
         )
     given = [name for name in IN_MEMORY if options.get(name)]
     given += [name for name, usual in USUAL.items() if options.get(name, usual) != usual]
     if given:
         raise Failure(
-            f"--{given[0].replace('_', '-')} is for tables in memory, and {options['table']} is read in blocks; "
-            "leave it out"
+            f"--{given[0].replace('_', '-')} needs a table in memory, but {options['table']} is read in blocks; "
+            "remove it"
         )

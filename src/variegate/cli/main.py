@@ -1,4 +1,4 @@
-"""The group of commands, and the one place where failures end."""
+"""The command group, and the one place where failures become exit codes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .commands import compare, demo, paper, predict, report, select
 from .messages import FAILED, INTERRUPTED, OK, USAGE, explained, fail
 from .signals import interruptible
 
-EXITS = "Exit status: 0 done; 1 reading, fitting or writing failed; 2 the command is wrong; 130 interrupted."
+EXITS = "Exit status: 0 success; 1 reading, fitting or writing failed; 2 usage error; 130 interrupted."
 
 
 class Ordered(click.Group):
-    """Commands in the order of the pipeline."""
+    """A group that lists its commands in pipeline order."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names as they were added."""
+        """Return the names in the order they were added."""
         return list(self.commands)
 
 
@@ -31,9 +31,9 @@ class Ordered(click.Group):
 )
 @click.version_option(__version__, prog_name="variegate")
 def cli() -> None:
-    """Features that predict an outcome and differ from each other: from a table on disk to an answer on a page.
+    """Select features that predict an outcome and differ from each other: from a table to a report.
 
-    Start with: variegate select TABLE --outcome COLUMN, or see variegate demo.
+    Start with: variegate select TABLE --outcome COLUMN, or try variegate demo.
     """
 
 
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 standalone_mode=False,
                 obj=process_started() if typed else time.perf_counter(),
             )
-        if sys.stdout is not None:  # closed by whoever called
+        if sys.stdout is not None:  # the caller may have closed it
             sys.stdout.flush()
         return OK
     except (KeyboardInterrupt, click.Abort):
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         fail(error.format_message())
         return error.exit_code
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads any more, so nothing to flush
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader is gone: discard the rest
         return FAILED
     except Exception as error:
         if os.environ.get("VARIEGATE_DEBUG"):

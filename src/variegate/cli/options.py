@@ -1,4 +1,4 @@
-"""Options that commands share, and the files that may hold them."""
+"""Options shared by commands, and config files that set them."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Whole(click.IntRange):
-    """Whole numbers in a range; called integers in messages."""
+    """An integer range; error messages say "integer"."""
 
     name = "integer"
 
 
 class Number(click.FloatRange):
-    """Numbers in a range, which nan and infinity are not."""
+    """A range of finite numbers."""
 
     name = "number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """As click does, but finite."""
+        """Convert as click does, and reject nan and infinity."""
         number = float(super().convert(value, param, ctx))
         if not isfinite(number):
             self.fail(f"{value!r} is not a finite number.", param, ctx)
@@ -35,12 +35,12 @@ FILE = click.Path(exists=True, dir_okay=False, readable=True)
 
 
 class _Model(click.Path):
-    """A model.vg, or the folder of a run, which has one."""
+    """A model.vg, or the folder of a run that contains one."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         inside = Path(value) / "model.vg"
         if Path(value).is_dir() and not inside.is_file():
-            self.fail(f"there is no model.vg in the folder {str(value)!r}", param, ctx)
+            self.fail(f"no model.vg in the folder {str(value)!r}", param, ctx)
         return super().convert(str(inside) if inside.is_file() else value, param, ctx)
 
 
@@ -54,17 +54,17 @@ METHODS = (
 )  # fmt: skip
 SIZED_BY_THEMSELVES = METHODS[:4]
 COMMANDS = {"select", "predict", "report", "compare", "paper", "demo"}
-OWN = {"table", "model", "out", "seed", "jobs"}  # of a command, whatever another one was given
-NOT_SETTINGS = {"config", "overwrite", "quiet", "as_json", "cluster"}  # of one run, no part of what it computes
+OWN = {"table", "model", "out", "seed", "jobs"}  # never taken from the run.json of another command
+NOT_SETTINGS = {"config", "overwrite", "quiet", "as_json", "cluster"}  # do not affect the result
 
 
 class Names(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """Names separated by commas; a comma inside a name is written twice."""
+    """Names separated by commas; a comma inside a name is doubled."""
 
     name = "names"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
-        """Text, or a list from a config file, as names."""
+        """Split text, or take a list from a config file."""
         if isinstance(value, list | tuple):
             return tuple(map(str, value))
         parts = str(value).replace(",,", "\0").split(",")
@@ -78,7 +78,7 @@ NAMES = Names()
 
 
 def together(*decorators: Callable[[F], F]) -> Callable[[F], F]:
-    """Several decorators as one, the first on top."""
+    """Combine decorators into one, the first outermost."""
 
     def apply(function: F) -> F:
         for decorate in reversed(decorators):
@@ -96,16 +96,16 @@ def _read_config(ctx: click.Context, param: click.Parameter, value: str | None) 
 
 
 def config_of(path: Path, ctx: click.Context) -> dict[str, Any]:
-    """Options from a TOML file (at its top, or in a table named like the command), or from an earlier run.json."""
+    """Read options from a TOML file (top level, or a table named after the command) or from an earlier run.json."""
     known = {str(p.name): p for p in ctx.command.params if p.name != "config"}
     found = {}
     settings = _settings(path, ctx.info_name or "")
-    if path.suffix == ".json" and not set(settings) <= set(known):  # of another command: how tables are read
+    if path.suffix == ".json" and not set(settings) <= set(known):  # of another command: take the options both have
         settings = {key: value for key, value in settings.items() if key in known and key not in OWN}
     for key, value in settings.items():
         name = {"json": "as_json"}.get(key, key.replace("-", "_"))
         if name not in known:
-            raise click.UsageError(f"{path}: there is no option {key!r}{_close(key, known)}")
+            raise click.UsageError(f"{path}: no option {key!r}{_close(key, known)}")
         if value is not None:
             found[name] = _as_typed(value, known[name], f"{path}: {key}")
     return found
@@ -123,7 +123,7 @@ def _settings(path: Path, command: str) -> dict[str, Any]:
 
 
 def _as_typed(value: Any, option: click.Parameter, where: str) -> Any:
-    """A value as it would be typed after the option, so that files are held to the same rules."""
+    """Return a value as typed on the command line, so that config files follow the same rules."""
     if getattr(option, "is_flag", False):
         if not isinstance(value, bool):
             raise click.UsageError(f"{where}: expected true or false, got {value!r}")
@@ -141,7 +141,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def _parsed(path: Path) -> dict[str, Any]:
-    # imported here: most commands have no config, and every millisecond of --help counts
+    # imported here to keep --help fast
     import json
     import tomllib
 
@@ -159,30 +159,30 @@ def _parsed(path: Path) -> dict[str, Any]:
 
 
 def _close(name: str, known: Iterable[str]) -> str:
-    from ..data import did_you_mean  # with it come numerics, and this is called when all is lost anyway
+    from ..data import did_you_mean  # loads numerics, which is fine once the command has failed
 
     return did_you_mean(name, (other.replace("_", "-") for other in known))
 
 
 def _not_zero(ctx: click.Context, param: click.Parameter, value: int | None) -> int | None:
     if value == 0:
-        raise click.BadParameter("expected a number of processes, or -1 for one on each core, got 0.", ctx, param)
+        raise click.BadParameter("expected a number of processes, or -1 for one per core, got 0.", ctx, param)
     return value
 
 
 config_option = click.option(
     "--config", type=FILE, is_eager=True, expose_value=False, callback=_read_config,
-    help="TOML file with any of these options, or the run.json of an earlier run; options given here win.",
+    help="TOML file with any of these options, or the run.json of an earlier run; the command line takes precedence.",
 )  # fmt: skip
 
 data_options = together(
-    click.option("--outcome", metavar="COLUMN", help="Column to be predicted: numbers or classes. Or FILE:COLUMN."),
-    click.option("--task", type=click.Choice(["regression", "classification"]), help="Default: by the outcome."),
-    click.option("--time", metavar="COLUMN", help="Survival: the time until the event or until last seen."),
-    click.option("--event", metavar="COLUMN", help="Whether it ended with the event: 0/1, or dead and alive."),
-    click.option("--event-value", metavar="VALUE", help="What --event holds where it happened, if not 1 or dead."),
+    click.option("--outcome", metavar="COLUMN", help="Column to predict: numbers or classes. Or FILE:COLUMN."),
+    click.option("--task", type=click.Choice(["regression", "classification"]), help="Default: from the outcome."),
+    click.option("--time", metavar="COLUMN", help="Survival: time until the event or until last seen."),
+    click.option("--event", metavar="COLUMN", help="Survival: whether the event happened: 0/1, or dead/alive."),
+    click.option("--event-value", metavar="VALUE", help="Value of --event where it happened, if not 1 or dead."),
     click.option("--entry", metavar="COLUMN", help="Survival: when observation began, if not at 0."),
-    click.option("--counts", metavar="COLUMN", help="Column of counts to be predicted."),
+    click.option("--counts", metavar="COLUMN", help="Column of counts to predict."),
     click.option("--exposure", metavar="COLUMN", help="What the counts are proportional to: time, library size."),
     click.option("--outcome-table", type=FILE, help="Second table with the outcome, joined by sample id."),
     click.option("--outcome-id", metavar="COLUMN", help="Its column of sample ids. Default: the first."),
@@ -197,41 +197,43 @@ table_options = together(
         show_default=True, help="What to do about missing values.",
     ),
     click.option("--categorical", type=NAMES, metavar="A,B", help="Columns of numbers to read as categories."),
-    click.option("--delimiter", metavar="CHAR", help="Of text files. Default: found in the header."),
-    click.option("--trust", is_flag=True, help="Read compressed files of any ratio; above 100 they may fill memory."),
+    click.option("--delimiter", metavar="CHAR", help="Delimiter of text files. Default: detected."),
+    click.option("--trust", is_flag=True, help="Read compressed files of any ratio; above 100 may exhaust memory."),
 )  # fmt: skip
 similarity_options = together(
     click.option(
         "--network", type=FILE,
-        help="Features are alike if their distances to the hubs agree: BioGRID, STRING, GraphML or edge list.",
+        help="Features are similar if their distances to the hubs agree: BioGRID, STRING, GraphML or edge list.",
     ),
     click.option(
         "--coordinates", type=FILE,
-        help="Features are alike if close: names, then coordinates, or chromosome and position; or .map, .bim.",
+        help="Features are similar if close: names, then coordinates, or chromosome and position; or .map, .bim.",
     ),
     click.option("--lonlat", is_flag=True, help="The coordinates are longitude and latitude."),
     click.option(
         "--bandwidth", type=Number(min=0, min_open=True), metavar="DISTANCE",
-        help="How far apart features are still alike: in base pairs, km (--lonlat), … Default: by the data.",
+        help="Distance up to which features are similar: base pairs, km (--lonlat), … Default: from the data.",
     ),
     click.option(
-        "--groups", type=FILE, help="Features are alike if in one group: columns feature, group; or gene sets (.gmt)."
+        "--groups", type=FILE, help="Features are similar if in one group: columns feature, group; or gene sets, .gmt."
     ),
-    click.option("--rank", type=POSITIVE, metavar="D", help="Dimensions of likeness: a set has at most D features."),
+    click.option("--rank", type=POSITIVE, metavar="D", help="Rank of the similarity: a set has at most D features."),
 )  # fmt: skip
-cluster_option = click.option("--cluster", metavar="ADDRESS", help="Dask scheduler, such as tcp://10.0.0.1:8786.")
+cluster_option = click.option(
+    "--cluster", metavar="ADDRESS", help="Run on this Dask scheduler, such as tcp://10.0.0.1:8786."
+)
 run_options = together(
     click.option("--seed", type=Whole(0, 2**32 - 1), default=0, show_default=True),
     click.option("--jobs", type=Whole(min=-1), callback=_not_zero, help="Processes for comparisons. -1: all cores."),
 )
 output_options = together(
-    click.option("--json", "as_json", is_flag=True, help="The answer on stdout as JSON."),
+    click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
     click.option("--quiet", "-q", is_flag=True, help="Nothing on stderr but errors."),
 )
 
 
 def split_outcome(options: dict[str, Any]) -> None:
-    """FILE:COLUMN as an outcome, or as a column that belongs to it, names the second table and its column."""
+    """Split FILE:COLUMN, of an outcome or a column that belongs to it, into the second table and its column."""
     for name in ("outcome", "time", "event", "entry", "counts", "exposure"):
         file, colon, column = (options[name] or "").rpartition(":")
         if colon and column and Path(file).is_file() and options["outcome_table"] in (None, file):
@@ -239,10 +241,10 @@ def split_outcome(options: dict[str, Any]) -> None:
 
 
 def check_outcome(options: Mapping[str, Any]) -> None:
-    """One kind of outcome, with all that belongs to it."""
+    """Require exactly one kind of outcome, with the options it needs."""
     given = [f"--{name}" for name in ("outcome", "time", "counts") if options[name]]
     if len(given) != 1:
-        said = f"{' and '.join(given)} exclude each other" if given else "what is to be predicted is missing"
+        said = f"{' and '.join(given)} exclude each other" if given else "the outcome is missing"
         raise click.UsageError(f"{said}: give --outcome COLUMN, or --time and --event, or --counts")
     if options["outcome_id"] and not options["outcome_table"]:
         raise click.UsageError("--outcome-id needs --outcome-table")
@@ -256,10 +258,10 @@ def check_outcome(options: Mapping[str, Any]) -> None:
 
 
 def check_similarity(options: Mapping[str, Any]) -> None:
-    """At most one source."""
+    """Allow at most one source of similarity."""
     given = [f"--{name}" for name in ("network", "coordinates", "groups") if options[name]]
     if len(given) > 1:
-        raise click.UsageError(f"{' and '.join(given)} exclude each other: similarity has one source")
+        raise click.UsageError(f"{' and '.join(given)} exclude each other; give one source of similarity")
     for name in ("lonlat", "bandwidth"):
         if options[name] and not options["coordinates"]:
             raise click.UsageError(f"--{name} needs --coordinates")
@@ -268,23 +270,23 @@ def check_similarity(options: Mapping[str, Any]) -> None:
 
 
 def check_methods(names: tuple[str, ...], option: str) -> None:
-    """Methods that exist."""
+    """Reject unknown methods."""
     unknown = [name for name in names if name not in METHODS]
     if unknown:
-        raise click.UsageError(f"{option}: there is no method {unknown[0]!r}; there are {', '.join(METHODS)}")
+        raise click.UsageError(f"{option}: no method {unknown[0]!r}; choose from {', '.join(METHODS)}")
 
 
 def check_select(options: Mapping[str, Any]) -> None:
-    """Refuse what no data could make sense of."""
+    """Reject combinations of options that are wrong for any data."""
     check_outcome(options)
     check_similarity(options)
     check_methods(options["compare"] or (), "--compare")
     if options["size"] and options["expected_size"]:
-        raise click.UsageError("--size and --expected-size exclude each other: a set of that size, or a prior mean")
+        raise click.UsageError("--size and --expected-size exclude each other: a fixed size, or its prior mean")
 
 
 def check_compare(options: Mapping[str, Any]) -> None:
-    """The first method decides the size if none is given."""
+    """Check the options of `compare`; without --size, the first method must choose its own."""
     check_outcome(options)
     check_similarity(options)
     methods = options["methods"]
@@ -292,4 +294,4 @@ def check_compare(options: Mapping[str, Any]) -> None:
     if not methods:
         raise click.UsageError("--methods: give at least one")
     if options["size"] is None and methods[0] not in SIZED_BY_THEMSELVES:
-        raise click.UsageError(f"--size: {methods[0]} cannot tell how many features to choose; give a size")
+        raise click.UsageError(f"--size: {methods[0]} cannot choose the number of features; give a size")

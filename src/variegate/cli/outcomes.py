@@ -1,4 +1,4 @@
-"""From columns of a table to an outcome and its task."""
+"""Turn columns of a table into an outcome and its task."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..messages import counted
 from ..tasks import count_rows, survival_rows
 from .messages import Failure, told
 
-FEW_VALUES = 10  # whole numbers with at most this many different values are taken for classes
+FEW_VALUES = 10  # whole numbers with at most this many distinct values are read as classes
 MANY_CLASSES = 50
 A_TIME = re.compile(
     r"(days|weeks|months|years|time|survival|os|pfs|dfs|follow.?up)([ _.].*)?|.*[ _.](time|days|months|years)", re.I
@@ -29,7 +29,7 @@ AN_EVENT = re.compile(
 
 
 class Outcome(NamedTuple):
-    """An encoded outcome, its task, and what was decided for the user."""
+    """An encoded outcome, its task, and notes on choices made for the user."""
 
     y: NDArray[Any]
     task: str
@@ -37,19 +37,19 @@ class Outcome(NamedTuple):
 
 
 def outcome_columns(options: Mapping[str, Any]) -> list[str]:
-    """The columns that are not features."""
+    """Return the columns that are not features."""
     given = [options[name] for name in ("outcome", "time", "event", "entry", "counts", "exposure")]
     return [name for name in given if name is not None]
 
 
 def outcome_name(options: Mapping[str, Any]) -> str:
-    """What the record and the page call the outcome."""
+    """Return the name of the outcome in the record and the report."""
     return str(options["outcome"] or options["counts"] or f"{options['time']} until {options['event']}")
 
 
 @contextmanager
 def naming_columns(options: Mapping[str, Any], features: Sequence[str], samples: Sequence[str]) -> Iterator[None]:
-    """Tell of a wrong column by its name, and of a wrong outcome by file, column and sample."""
+    """Report an invalid column by its name, and an invalid outcome by file, column and sample."""
     try:
         yield
     except ImmoderateColumn as error:
@@ -63,7 +63,7 @@ def naming_columns(options: Mapping[str, Any], features: Sequence[str], samples:
 
 
 def read_outcome(columns: Any, features: Sequence[str], options: Mapping[str, Any]) -> Outcome:
-    """The outcome that the options name, from its columns: an array, or a data frame of several."""
+    """Encode the outcome given by the options; `columns` is an array, or a data frame if there are several."""
     if options["time"]:
         return _survival(columns, options)
     if options["counts"]:
@@ -80,13 +80,13 @@ def _survival(frame: pd.DataFrame, options: Mapping[str, Any]) -> Outcome:
     happened = int(y["event"].sum())
     told = f"survival: {happened} of {len(y)} samples had the event ({options['event']}), the others were censored"
     few = (
-        (f"only {counted(happened, 'sample')} had the event: little can be learned from so few",)
+        (f"only {counted(happened, 'sample')} had the event: too few to learn much from",)
         if happened < FEW_VALUES
         else ()
     )
     all_had = (
-        f"no sample is censored: those without the event need the time at which they were last seen in "
-        f"--time {options['time']}; where it is missing they are left out, and the answer is about the others only",
+        f"no sample is censored: samples without the event need the time when they were last seen in "
+        f"--time {options['time']}; if it is missing they are dropped, and the result is about the others only",
     )
     return Outcome(y, "survival", (told, *few, *(all_had if happened == len(y) else ())))
 
@@ -99,43 +99,43 @@ def _counts(found: Any, options: Mapping[str, Any]) -> Outcome:
 
 
 def _other_kinds(y: NDArray[Any], name: str, features: Sequence[str]) -> tuple[str, ...]:
-    """What else numbers may be, and what to say then."""
+    """Suggest an option if the numbers look like survival times or counts."""
     event = next((feature for feature in features if AN_EVENT.fullmatch(feature.partition("=")[0])), None)
     if A_TIME.fullmatch(name) and event is not None and y.min() >= 0:
         column = event.partition("=")[0]
-        return (f"if {name!r} is the time until an event or until last seen, say --time {name} --event {column}",)
+        return (f"if {name!r} is the time until an event or until last seen, use --time {name} --event {column}",)
     if y.min() >= 0 and (y % 1 == 0).all() and y.max() < 100 * max(y.mean(), 1.0) and y.var() > y.mean():
-        return (f"if {name!r} holds counts, say --counts {name}",)
+        return (f"if {name!r} holds counts, use --counts {name}",)
     return ()
 
 
 def outcome_task(y: Any, name: str, asked: str | None) -> tuple[str, str]:
-    """Regression or classification, and a sentence that says why."""
+    """Return "regression" or "classification", and a sentence that says why."""
     values = np.asarray(y)
     distinct = pd.unique(values)
     numeric = values.dtype.kind in "fiu"
     shown = ", ".join(map(str, sorted(labels(distinct[:4]).tolist())))
     if len(values) < 2:
-        raise Failure("expected at least two samples, got one: there is nothing to compare; is the file complete?")
+        raise Failure("the table must have at least two samples, got one; is the file complete?")
     if len(distinct) < 2:
-        raise Failure(f"the outcome {name!r} is the same for all samples ({shown}): there is nothing to predict")
+        raise Failure(f"the outcome {name!r} is the same for all samples ({shown}); nothing to predict")
     if asked == "regression" and not numeric:
         raise Failure(
-            f"the outcome {name!r} holds words ({shown}), a regression needs numbers; use --task classification"
+            f"the outcome {name!r} holds text ({shown}), but regression needs numbers; use --task classification"
         )
     if asked == "regression":
-        return "regression", f"regression of {name!r}, as asked"
+        return "regression", f"regression of {name!r}, as requested"
     if (asked == "classification" or not numeric) and len(distinct) > min(MANY_CLASSES, len(values) // 2):
         way_out = "use --task regression" if numeric else "is it a column of names?"
-        raise Failure(f"the outcome {name!r} has {len(distinct)} different values, hardly classes; {way_out}")
+        raise Failure(f"the outcome {name!r} has {len(distinct)} distinct values, too many for classes; {way_out}")
     whole = not numeric or bool((np.asarray(values, dtype=np.float64) % 1 == 0).all())
-    two = len(distinct) == 2 and len(values) > 2  # of two rows with numbers each has its own
+    two = len(distinct) == 2 and len(values) > 2  # two rows of numbers always have two values
     if asked == "classification" or not numeric or two:
-        told = "as asked" if asked else "since it holds words" if not numeric else "since it has two values"
+        told = "as requested" if asked else "since it holds text" if not numeric else "since it has two values"
         return "classification", f"classification of {name!r} into {len(distinct)} classes ({shown}), {told}"
     if whole and len(distinct) <= FEW_VALUES and len(values) >= 3 * len(distinct):
         return "classification", (
-            f"classification of {name!r}: {len(distinct)} different whole numbers are taken for classes; "
-            "if they are amounts, say --task regression"
+            f"classification of {name!r}: {len(distinct)} distinct whole numbers, read as classes; "
+            "if they are quantities, use --task regression"
         )
     return "regression", f"regression of {name!r}, since it holds numbers"

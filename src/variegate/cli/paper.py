@@ -1,4 +1,4 @@
-"""`variegate paper`: the experiments of the paper, which lie beside the package in a checkout."""
+"""`variegate paper`: the paper's experiments, which are part of the repository but not of the package."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ CHECKOUT = Path(__file__).parents[3]
 
 
 def run_paper(options: Mapping[str, Any]) -> None:
-    """Run one, or list them."""
+    """Run one experiment, or list them all."""
     paper = _experiments()
     if options["name"] is None:
         for name, experiment in paper.EXPERIMENTS.items():
             click.echo(f"{name}\t{experiment.title}")
         return
     if options["name"] not in paper.EXPERIMENTS:
-        raise click.UsageError(f"there is no experiment {options['name']!r}; there are {', '.join(paper.EXPERIMENTS)}")
+        raise click.UsageError(f"no experiment {options['name']!r}; choose from {', '.join(paper.EXPERIMENTS)}")
     with heard_warnings(options["quiet"]):
         out = paper.run_experiment(
             options["name"],
@@ -41,8 +41,8 @@ def run_paper(options: Mapping[str, Any]) -> None:
 def _experiments() -> Any:
     if not (CHECKOUT / "experiments" / "paper" / "__init__.py").is_file():
         raise Failure(
-            "the experiments are not part of the installed package; they are in the folder experiments of its source: "
-            "run `variegate paper` from an editable install of a checkout (pip install -e .)"
+            "the experiments are not part of the installed package; "
+            "clone the repository and install it with pip install -e ."
         )
     if str(CHECKOUT) not in sys.path:  # child processes get the same path
         sys.path.insert(0, str(CHECKOUT))

@@ -16,7 +16,7 @@ from ..estimators import DiverseCounts, DiverseRegressor, DiverseSelector, Diver
 from ..large import open_large_table
 from ..messages import counted
 from ..saving import load
-from .files import check_apart, new_file
+from .files import check_apart, new_file, writing
 from .inputs import reading_options
 from .large_inputs import is_read_in_blocks
 from .messages import Failure, heard_warnings, say
@@ -25,7 +25,7 @@ from .record import as_json
 from .show import csv_text, printable
 
 TEXT = (".csv", ".tsv", ".txt", ".tab")
-QUARTILES = (0.25, 0.5, 0.75)  # of the times of events, at which survival is predicted
+QUARTILES = (0.25, 0.5, 0.75)  # of the event times, at which survival is predicted
 
 
 def run_predict(options: Mapping[str, Any]) -> pd.DataFrame:
@@ -36,15 +36,16 @@ def run_predict(options: Mapping[str, Any]) -> pd.DataFrame:
         return predicted
     out = Path(options["out"])
     check_apart([out], options)
-    with new_file(out, options["overwrite"]) as path:  # what cannot be written is known before the work
+    with new_file(out, options["overwrite"]) as path:  # opened first, to fail before the work starts
         predicted, text = _predicted(options)
-        path.write_text(text, encoding="utf-8")
+        with writing(out):
+            path.write_text(text, encoding="utf-8")
     say(f"wrote {counted(len(predicted), 'prediction')} to {out}", options["quiet"])
     return predicted
 
 
 def _predicted(options: Mapping[str, Any]) -> tuple[pd.DataFrame, str]:
-    """The predictions, and their text."""
+    """Return the predictions as a frame and as text."""
     with heard_warnings(options["quiet"]), trusting(options["trust"]):
         model = load(options["model"])
         predicted = _of_large(options, model) if is_read_in_blocks(options["table"]) else _of_table(options, model)
@@ -55,7 +56,8 @@ def _of_table(options: Mapping[str, Any], model: DiverseSelector) -> pd.DataFram
     header = _header(options)
     table = _read(options, model, header)
     if isinstance(model, DiverseCounts) and options["exposure"] is None and _has_exposures(model):
-        say("note: the model was fitted with exposures; counts are predicted for an exposure of 1: --exposure COLUMN")
+        note = "note: the model was fitted with exposures; predicting for an exposure of 1; or give --exposure COLUMN"
+        say(note, options["quiet"])
     named = {**options, "outcome": None, "counts": None}
     with naming_columns(named, table.features, list(map(str, table.samples))):
         found = predictions(model, _aligned(options, model, table, header), options["level"], table.y)
@@ -68,7 +70,7 @@ def _has_exposures(model: DiverseSelector) -> bool:
 
 
 def _of_large(options: Mapping[str, Any], model: DiverseSelector) -> pd.DataFrame:
-    """Of all samples in a table that is read in blocks."""
+    """Predict all samples of a table that is read in blocks."""
     table = open_large_table(options["table"])
     found = predictions(model, table, options["level"])
     found.insert(0, "sample", range(1, len(found) + 1) if table.samples is None else table.samples)
@@ -76,10 +78,10 @@ def _of_large(options: Mapping[str, Any], model: DiverseSelector) -> pd.DataFram
 
 
 def predictions(model: DiverseSelector, X: Any, level: float, exposure: Any = None) -> pd.DataFrame:
-    """Prediction and interval of each row; for classes also their probabilities, for survival that at some times.
+    """Predict each row, with an interval; add probabilities for classes, and survival at a few times.
 
-    The interval is that of the outcome for numbers and counts, of the probability of the second class of two classes,
-    of each class against the rest with more, and of the risk (the log hazard ratio) for survival.
+    The interval covers the outcome for numbers and counts, the probability of the second class if there are two, of
+    each class against the rest if there are more, and the risk (log hazard ratio) for survival.
     """
     if isinstance(model, DiverseCounts):
         mean, std = model.predict(X, return_std=True, exposure=exposure)
@@ -94,9 +96,9 @@ def predictions(model: DiverseSelector, X: Any, level: float, exposure: Any = No
     if isinstance(model, DiverseRegressor):
         mean, std = model.predict(X, return_std=True)
         return _with_interval(interval, prediction=mean, std=std)
-    columns: dict[str, Any] = {"prediction": model.predict(X)}
-    for k, label in enumerate(model.classes_):
-        columns[f"probability[{label}]"] = model.predict_proba(X)[:, k]
+    p = model.predict_proba(X)
+    columns: dict[str, Any] = {"prediction": model.classes_[p.argmax(axis=1)]}
+    columns |= {f"probability[{label}]": p[:, k] for k, label in enumerate(model.classes_)}
     shown = (
         {model.classes_[1]: interval}
         if interval.ndim == 2
@@ -112,7 +114,7 @@ def _with_interval(interval: Any, **columns: Any) -> pd.DataFrame:
 
 
 def _header(options: Mapping[str, Any]) -> tuple[str, ...]:
-    """The columns of a text file with samples in rows; of other tables none."""
+    """Return the columns of a text file with samples in rows; () for other tables."""
     how, path = reading_options(options), options["table"]
     if how["samples"] != "rows" or Path(path.removesuffix(".gz")).suffix.lower() not in TEXT:
         return ()
@@ -120,7 +122,7 @@ def _header(options: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _read(options: Mapping[str, Any], model: DiverseSelector, header: tuple[str, ...]) -> Table:
-    """The table without the columns that the model does not know, whatever they hold."""
+    """Read the table without the columns that the model does not know, whatever they contain."""
     how = reading_options(options)
     factors = {factor for factor in _factors(model) if factor is not None}
     selection = model.selection_
@@ -130,7 +132,8 @@ def _read(options: Mapping[str, Any], model: DiverseSelector, header: tuple[str,
         raise Failure("--exposure is for models of counts")
     if header and selection.used.any() and known.isdisjoint(header) and options["outcome_table"] is None:
         raise _lacking(model, options, list(map(str, selection.column_names[selection.used])), header)
-    drop = [name for name in header[1:] if name not in {*known, how["id_column"], exposure}]
+    kept = {*known, how["id_column"], exposure}
+    drop = [name for name in header[1:] if name not in kept]
     how["categorical"] = {*how["categorical"], *(name for name in header if name in factors)}
     if how["missing"] == "impute":
         how["missing"] = _typical(model)
@@ -143,7 +146,7 @@ def _read(options: Mapping[str, Any], model: DiverseSelector, header: tuple[str,
 
 
 def _factors(model: DiverseSelector) -> list[str | None]:
-    """For each column of the model the column of categories that it comes from: "stage" for "stage=II", or None."""
+    """Return the categorical column behind each model column ("stage" for "stage=II"), or None."""
     names = [str(name) for name in model.selection_.column_names]
     groups = by_column(model.groups, model.selection_.column_names, len(names), "groups")
     if groups is None:
@@ -153,9 +156,9 @@ def _factors(model: DiverseSelector) -> list[str | None]:
 
 
 def _typical(model: DiverseSelector) -> dict[str, float | str]:
-    """What stands for a missing cell of each column: the median of the training rows, or their commonest category.
+    """Return the value to impute in each column: the median of the training rows, or their most common category.
 
-    Every file has these rows. Cells that were imputed before the fit change neither, being what is asked for.
+    Every model file holds these rows. Cells imputed before the fit do not change either value.
     """
     found: dict[str, float | str] = {}
     most: dict[str, float] = {}
@@ -166,9 +169,9 @@ def _typical(model: DiverseSelector) -> dict[str, float | str]:
         if factor is None:
             found[name] = (
                 float(np.median(model.selection_.training_column(j))) if used else 0.0
-            )  # unused: any value will do
+            )  # unused: any value works
             continue
-        # a reference is the commonest
+        # the reference category is the most common one
         count = np.inf if j in references else model.selection_.training_column(j).sum()
         if count > most.get(factor, -1.0):
             found[factor], most[factor] = name.removeprefix(f"{factor}="), count
@@ -176,15 +179,15 @@ def _typical(model: DiverseSelector) -> dict[str, float | str]:
 
 
 def _lacking(model: DiverseSelector, options: Mapping[str, Any], missing: list[str], known: Sequence[str]) -> Failure:
-    """Say which columns are not there, and where they could be."""
+    """Say which columns are missing, and where they could be."""
     selection = model.selection_
     always = {str(selection.column_names[j]).partition("=")[0] for j in selection.candidates.always}
     close = did_you_mean(missing[0], known)
     way_out = close or f"; it has {', '.join(map(shortened, known[:5]))}{', …' if len(known) > 5 else ''}"
     if not close and options["outcome_table"] is None and always.issuperset(m.partition("=")[0] for m in missing):
-        way_out += "; if another table has it, say --outcome-table FILE"
+        way_out += "; if another table has it, give --outcome-table FILE"
     elif not close and options["samples"] == "rows" and len(missing) >= selection.used.sum():
-        way_out += "; if it has a column for each sample, say --samples columns"
+        way_out += "; if each sample is a column, use --samples columns"
     lacks = f"{len(missing)} of the {counted(int(selection.used.sum()), 'column')} that the model uses"
     return Failure(f"{options['table']} lacks {lacks}, for instance '{shortened(missing[0])}'{way_out}")
 
@@ -192,7 +195,7 @@ def _lacking(model: DiverseSelector, options: Mapping[str, Any], missing: list[s
 def _aligned(
     options: Mapping[str, Any], model: DiverseSelector, table: Table, header: tuple[str, ...]
 ) -> pd.DataFrame:
-    """The columns of the model; those that no set uses may be missing, and categories that do not occur are 0."""
+    """Arrange the model's columns; unused columns may be missing, and absent categories become 0."""
     selection = model.selection_
     names, factors, used = [str(name) for name in selection.column_names], _factors(model), selection.used
     column = {name: j for j, name in enumerate(table.features)}
@@ -203,12 +206,12 @@ def _aligned(
         if u and name not in column and factor not in present
     ]
     if missing and missing[0] in present:
-        raise Failure(f"the column {missing[0]!r} was numbers when the model was fitted, but holds words here")
+        raise Failure(f"column {missing[0]!r} held numbers when the model was fitted, but holds text here")
     if missing:
         raise _lacking(model, options, missing, header or table.features)
     new = [f for f, g in zip(table.features, table.groups, strict=True) if g in factors and g and f not in names]
     if new:
-        raise Failure(f"the model has never seen the category {new[0]!r}; leave those samples out")
+        raise Failure(f"the model was not trained on the category {new[0]!r}; remove those samples")
     X = np.zeros((len(table.samples), len(names)))
     for i, name in enumerate(names):
         if name in column:

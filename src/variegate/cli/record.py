@@ -1,4 +1,4 @@
-"""run.json: what was run on what, enough to repeat it exactly."""
+"""run.json: what was run on which data, enough to repeat it exactly."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "pandas")
 
 
 def run_record(command: str, options: Mapping[str, Any], data: Input) -> dict[str, Any]:
-    """All that is known before the fit.
+    """Record everything known before the fit.
 
     Keys: command, settings, data {path, rows, columns, hash, outcome, task, classes, constant, notes}, inputs {path:
     hash}, versions, platform, seed, started. `variegate select --config run.json` runs the settings again.
@@ -56,7 +56,7 @@ def run_record(command: str, options: Mapping[str, Any], data: Input) -> dict[st
 
 
 def class_counts(data: Input) -> dict[str, int] | None:
-    """How many samples each class has; None where there are no classes."""
+    """Return the number of samples of each class, or None if there are no classes."""
     if data.task != "classification":
         return None
     names, counts = np.unique(data.y, return_counts=True)
@@ -74,12 +74,12 @@ def _versions() -> dict[str, str]:
 
 
 def unlike_before(about: Mapping[str, Any], config: str | None) -> list[str]:
-    """What a reader of the record should know: inputs that cannot be read again, or that are not as in `config`.
+    """List the inputs that cannot be read again or that differ from those in `config`.
 
-    A file may have another name or place than in the run.json that is repeated, but not another content.
+    A file may have a different path than in the run.json that is repeated, but not different contents.
     """
-    pipes = [path for path, found in about["inputs"].items() if found is None]
-    said = [f"{path} can be read only once: this run cannot be repeated from its record" for path in pipes]
+    pipes = [path for path, found in about["inputs"].items() if found is None and not Path(path).is_dir()]
+    said = [f"{path} can be read only once; this run cannot be repeated from its record" for path in pipes]
     if config is None or not config.endswith(".json"):
         return said
     before = json.loads(Path(config).read_text("utf-8"))
@@ -87,12 +87,12 @@ def unlike_before(about: Mapping[str, Any], config: str | None) -> list[str]:
         now, then = (_hash(record, name) for record in (about, before))
         if now and then and now != then:
             what = "the data differ" if name == "table" else f"--{name.replace('_', '-')} differs"
-            said.append(f"{what} from those of the run that is repeated: {about['settings'][name]} has changed")
+            said.append(f"{what} from the run being repeated: {about['settings'][name]} has changed")
     return said
 
 
 def _hash(record: Mapping[str, Any], name: str) -> str | None:
-    """The hash of an input in a record, which strangers may have written."""
+    """Return the hash of an input in a record, or None; the record may be malformed."""
     settings, inputs = record.get("settings"), record.get("inputs")
     if not isinstance(settings, Mapping) or not isinstance(inputs, Mapping):
         return None
@@ -100,7 +100,7 @@ def _hash(record: Mapping[str, Any], name: str) -> str | None:
 
 
 def as_json(value: Any) -> str:
-    """JSON that every reader takes: numbers that are not finite become null."""
+    """Serialise to strict JSON; non-finite numbers become null."""
     return json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)
 
 

@@ -1,4 +1,4 @@
-"""`variegate report`: the page of a model that was fitted before."""
+"""`variegate report`: rewrite the report of a saved model."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ..comparison import Frontier
 from ..saving import load
 from ..selection import Selection
 from ..tasks import task_named
-from .files import fingerprint, new_file
+from .files import fingerprint, new_file, writing
 from .messages import Failure, heard_warnings, say
 
 
 def run_report(options: Mapping[str, Any]) -> None:
-    """Write the page, with what lies beside the model."""
-    from ..report import write_report  # templates and charts: only here
+    """Write the report, with the record and the scores next to the model."""
+    from ..report import write_report  # slow to import
 
     path = Path(options["model"])
     out = path.with_name("report.html") if options["out"] is None else Path(options["out"])
@@ -28,12 +28,13 @@ def run_report(options: Mapping[str, Any]) -> None:
         about = _record(path.with_name("run.json"), fingerprint(path))
         scores = _scores(path.with_name("comparison.csv"))
         traded = _frontier(path.with_name("frontier.csv"), model.selection_)
-        write_report(file, model, about=about, comparison=scores, frontier=traded)
+        with writing(out):
+            write_report(file, model, about=about, comparison=scores, frontier=traded)
     say(f"open {out}", options["quiet"])
 
 
 def _record(path: Path, model: str | None) -> dict[str, Any] | None:
-    """The record of the run that made this model; older records do not say which."""
+    """Read the record of the run that made this model; older records do not name their model."""
     if not path.is_file():
         return None
     try:
@@ -46,7 +47,7 @@ def _record(path: Path, model: str | None) -> dict[str, Any] | None:
     if not all(isinstance(part, dict) for part in parts):
         raise _strange(path, "not the record of a run")
     if found.get("model", model) != model:
-        raise _strange(path, "the record of another run, of another model")
+        raise _strange(path, "the record of another model")
     return dict(found)
 
 
@@ -80,4 +81,4 @@ def _frontier(path: Path, selection: Selection) -> Frontier | None:
 
 
 def _strange(path: Path, what: str) -> Failure:
-    return Failure(f"{path}: {what}; move it away to write the page without it")
+    return Failure(f"{path}: {what}; move it to write the report without it")

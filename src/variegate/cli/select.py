@@ -1,4 +1,4 @@
-"""`variegate select`: from a table on disk to a folder with the answer."""
+"""`variegate select`: from a table on disk to a folder of results."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from .outcomes import naming_columns
 from .record import as_json, run_record, unlike_before
 from .show import csv_text, show_comparison, show_selection
 
-SAME = 0.999  # |r| with the outcome; of real columns that measure another thing .988 was seen (water and fat of meat)
-WEAK = 0.1  # a feature with a lower probability is chosen because a size was asked for
-LAPS = 4  # of a fit to be compared: fine probabilities are for the answer, a set of each split needs less
+SAME = 0.999  # |r| of a copy of the outcome; distinct real measurements reach .988 (water and fat in meat)
+WEAK = 0.1  # features with a lower probability are chosen only to reach --size
+LAPS = 4  # of each fit in a comparison, which needs a set, not accurate probabilities
 FILES = (
     "selection.csv", "groups.csv", "alternatives.csv", "comparison.csv", "comparison_wide.csv", "frontier.csv",
     "model.vg", "report.html", "run.json",
@@ -41,7 +41,7 @@ SIZES = (2, 4, 6, 8, 10, 15, 20, 30)  # of the frontier, up to the larger of ten
 
 @dataclass
 class Answer:
-    """What a run found, as the folder holds it."""
+    """The results of a run."""
 
     model: DiverseSelector
     found: Findings
@@ -51,14 +51,14 @@ class Answer:
 
 
 def run_select(options: Mapping[str, Any]) -> Answer:
-    """The whole command: read, fit, compare, write, and show."""
+    """Run the whole command: read, fit, compare, write, and show."""
     quiet, out = options["quiet"], Path(options["out"])
     clock = Clock(quiet)
     check_apart([out / name for name in FILES], options)
     with new_folder(out, FILES, options["overwrite"]) as folder:
         answer = find_answer(options, clock)
         step = clock.step("write", "writing tables, model and report")
-        with step, writing(out), heard_warnings(quiet):  # the page's form is fitted here
+        with step, writing(out), heard_warnings(quiet):  # the report fits its explorer here
             write_answer(folder, answer, clock)
     say(f"done in {clock.seconds:.0f} s; open {out / 'report.html'}", quiet)
     show_selection(answer, out, options["as_json"])
@@ -68,9 +68,9 @@ def run_select(options: Mapping[str, Any]) -> Answer:
 
 
 def find_answer(options: Mapping[str, Any], clock: Clock, table: str | None = None) -> Answer:
-    """Read, fit and compare; nothing is written yet. `table` is what the user is told of its place."""
+    """Read, fit and compare, without writing anything. Messages call the table `table`, by default its path."""
     quiet, table = options["quiet"], table or options["table"]
-    # one thread, as sums of another order differ in their last digits: a run repeats on any number of cores
+    # one thread, so that sums have the same order and a run repeats exactly on any number of cores
     with heard_warnings(quiet) as heard, threadpool_limits(1, user_api="blas"):
         with clock.step("read", f"reading {table}"):
             data = read_input(options, table)
@@ -88,21 +88,21 @@ def find_answer(options: Mapping[str, Any], clock: Clock, table: str | None = No
             about["certificate"] = {**certificate._asdict(), "sentence": certificate.sentence()}
             say(certificate.sentence(), quiet)
             if certificate.imputed:
-                say(f"missing entries count as the mean of their column: {certificate.imputed:,}", quiet)
+                say(f"missing entries replaced by the mean of their column: {certificate.imputed:,}", quiet)
         comparison = None
         if options["always_include"] and (options["compare"] or options["frontier"]):
-            note = "the comparison and the frontier choose among all columns, those in --always-include as any other"
+            note = "the comparison and the frontier treat the columns in --always-include like any other"
             about["data"]["notes"].append(note)
             say(note, quiet)
         if options["compare"]:
             names, splits = ", ".join(options["compare"]), counted(options["repeats"], "split")
-            told = f"comparing with {names} on {splits}, ours by a quick fit"
+            told = f"comparing with {names} on {splits}; variegate uses a quick fit"
             about["data"]["notes"].append(told)
             with clock.step("compare", told):
                 comparison = compared(options, data, similarity, model)
         traded = None
         if options["frontier"]:
-            with clock.step("frontier", "finding out what diversity costs, by five folds"):
+            with clock.step("frontier", "finding out what diversity costs, in five folds"):
                 traded = tried(options, data, similarity, model)
             if traded is not None:
                 about["data"]["notes"].append(traded.sentence())
@@ -118,14 +118,14 @@ def find_answer(options: Mapping[str, Any], clock: Clock, table: str | None = No
 
 
 def warn_of_inputs(about: Mapping[str, Any], quiet: bool, heard: list[dict[str, str]]) -> None:
-    """Repeating a run on other data is allowed, but not in silence."""
+    """Warn if a run is repeated on other data."""
     for change in unlike_before(about, click.get_current_context().meta.get("variegate.config")):
         heard.append({"kind": "DataWarning", "text": change})
         say(f"warning: {change}", quiet)
 
 
 def fitted(options: Mapping[str, Any], data: Input, similarity: Any) -> Any:
-    """The model; interrupted fits are none."""
+    """Fit the model; an interrupted fit raises KeyboardInterrupt."""
     groups = list(data.table.groups) if any(group is not None for group in data.table.groups) else None
     estimator = ESTIMATORS[data.task](
         similarity=similarity,
@@ -148,7 +148,7 @@ def fitted(options: Mapping[str, Any], data: Input, similarity: Any) -> Any:
 
 
 def unsupported(found: Findings, size: int | None) -> list[str]:
-    """A set of a size that was asked for may have features that the data do not want."""
+    """Note chosen features that are there only because --size asked for them."""
     table = found.selection
     weak = int((table["selected"] & (table["inclusion_probability"] < WEAK)).sum())
     if size is None or not weak:
@@ -159,19 +159,19 @@ def unsupported(found: Findings, size: int | None) -> list[str]:
 
 
 def the_outcome_itself(found: Findings, data: Input) -> list[str]:
-    """A chosen column that is a copy of the outcome would be the answer, and not predict it."""
+    """Note a chosen column that is nearly a copy of the outcome."""
     if not isinstance(data.X, pd.DataFrame) or data.task not in ("regression", "classification"):
         return []
     y = np.unique(data.y, return_inverse=True)[1] if data.task == "classification" else data.y
     table = found.selection
     names = [name for name in table["feature"][table["selected"]] if name in data.X.columns]
     same = [name for name in names if abs(np.corrcoef(data.X[name], y)[0, 1]) > SAME]
-    ways = f"is it known before the outcome? Otherwise leave it out by {as_option(Argument('drop', same[:1]))}"
+    ways = f"is it known before the outcome? If not, leave it out by {as_option(Argument('drop', same[:1]))}"
     return [f"'{shortened(same[0])}' nearly equals the outcome (|r| above {SAME}): {ways}"] if same else []
 
 
 def diagnosed(found: Diagnostics, quiet: bool) -> dict[str, Any]:
-    """How far to trust the fit; what a reader should know is said."""
+    """Say what the diagnostics warn of, and return them for the record."""
     for message in found.messages():
         say(f"note: {told(message)}", quiet)
     bound = None if found.bound is None else found.bound._asdict()
@@ -179,10 +179,10 @@ def diagnosed(found: Diagnostics, quiet: bool) -> dict[str, Any]:
 
 
 def compared(options: Mapping[str, Any], data: Input, similarity: Any, model: DiverseSelector) -> Comparison | None:
-    """Ours and other methods on the same splits, all with as many features as were selected; None where none works."""
+    """Compare methods on the same splits, all with as many features as were selected; None if that fails."""
     try:
         return _compared(options, data, similarity, model)
-    except ValueError as error:  # too few rows of a class, say: no reason to lose the answer
+    except ValueError as error:  # such as too few rows in a class; keep the selection
         warnings.warn(f"There is no comparison: {error}", stacklevel=2)
         return None
 
@@ -205,7 +205,7 @@ def _compared(options: Mapping[str, Any], data: Input, similarity: Any, model: D
 
 
 def tried(options: Mapping[str, Any], data: Input, similarity: Any, model: DiverseSelector) -> Frontier | None:
-    """What diversity costs, for sizes around that of the selected set; None where folds cannot be made."""
+    """Compute the frontier for sizes around that of the selected set; None if the rows cannot be split."""
     chosen = len(model.selection_.chosen)
     most = min(max(10, 2 * chosen), model.selection_.candidates.n_units)
     try:
@@ -226,8 +226,8 @@ def tried(options: Mapping[str, Any], data: Input, similarity: Any, model: Diver
 
 
 def write_answer(folder: Path, answer: Answer, clock: Clock) -> None:
-    """All files of a run, into a folder that is not yet in its place."""
-    from ..report import write_report  # templates and charts: only here
+    """Write all files of a run to a temporary folder."""
+    from ..report import write_report  # slow to import
 
     tables = {"selection": answer.found.selection, "groups": answer.found.groups}
     joined = answer.found.alternatives.copy()

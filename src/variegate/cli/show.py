@@ -1,4 +1,4 @@
-"""Answers on stdout: a table for people, tab-separated text for programs, or JSON."""
+"""Results on stdout: a table for people, tab-separated text for programs, or JSON."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ..tasks import task_named
 from .messages import is_terminal, one_line, say
 from .record import as_json
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a formula begins with
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # first characters of a spreadsheet formula
 _DIGITS = r"(inf|[\d.]+(e[-+]?\d+)?)"
-NUMBER = re.compile(rf"[-+]?{_DIGITS} ± {_DIGITS}( [↑↓]\*+)?")  # as in the summary of a comparison: no formula
+NUMBER = re.compile(rf"[-+]?{_DIGITS} ± {_DIGITS}( [↑↓]\*+)?")  # as in the summary of a comparison; not a formula
 
 
 def show_selection(answer: Any, out: Path, json: bool) -> None:
-    """The selected features with their probabilities and coefficients."""
+    """Show the selected features with their probabilities and coefficients."""
     table = answer.found.selection
     chosen = table[table["selected"]]
     if json:
@@ -34,7 +34,7 @@ def show_selection(answer: Any, out: Path, json: bool) -> None:
 
 
 def show_comparison(comparison: Any, quiet: bool) -> None:
-    """Accuracy and diversity of the methods: a table on a terminal, else a line each, since stdout has another."""
+    """Show accuracy and diversity of the methods: a table on a terminal, else a line each on stderr."""
     accuracy = task_named(comparison.task).accuracy
     found, splits = comparison.summary(), comparison.selections["repeat"].nunique()
     names = {name: MEASURES[name] for name in (accuracy, "log det", "largest |r|", "stability") if name in found}
@@ -48,7 +48,7 @@ def show_comparison(comparison: Any, quiet: bool) -> None:
 
 
 def selection_summary(answer: Any, chosen: pd.DataFrame, out: Path) -> dict[str, Any]:
-    """What `--json` prints: the selection, where the files are, and how far to trust it."""
+    """Return what `--json` prints: the selection, the paths of the files, and the diagnostics."""
     return {
         "selected": chosen.drop(columns="selected").to_dict("records"),
         "groups": answer.found.groups.to_dict("records"),
@@ -66,7 +66,7 @@ def selection_summary(answer: Any, chosen: pd.DataFrame, out: Path) -> dict[str,
 
 
 def csv_text(table: pd.DataFrame, **options: Any) -> str:
-    """A table as CSV, in which no text begins like a formula that a spreadsheet would run: it gets an apostrophe.
+    """Return a table as CSV; text that a spreadsheet would run as a formula gets a leading apostrophe.
 
     >>> print(csv_text(pd.DataFrame({"feature": ["=1+1", "-1.6 ± 0.1"], "-x": [1.0, -2.0]})), end="")
     feature,'-x
@@ -81,7 +81,7 @@ def csv_text(table: pd.DataFrame, **options: Any) -> str:
 
 
 def printable(text: str) -> str:
-    r"""Text without control characters but for tabs and the ends of lines: names must not play with a terminal.
+    r"""Replace control characters other than tabs and newlines, so that names cannot change the terminal.
 
     >>> printable("a" + chr(27) + "[2J" + chr(10))
     'a?[2J\n'
@@ -95,13 +95,13 @@ def _tame(value: Any) -> Any:
 
 
 def comparison_summary(comparison: Any) -> list[dict[str, Any]]:
-    """Mean and deviation for each method and metric."""
+    """Return mean and standard deviation for each method and metric."""
     records: list[dict[str, Any]] = comparison.statistics().to_dict("records")
     return records
 
 
 def frontier_summary(frontier: Any) -> dict[str, Any]:
-    """All points and the recommended one."""
+    """Return all points and the recommended one."""
     return {
         "points": frontier.points.to_dict("records"),
         "recommended": frontier.recommended().to_dict(),
@@ -110,7 +110,7 @@ def frontier_summary(frontier: Any) -> dict[str, Any]:
 
 
 def show_table(table: pd.DataFrame, title: str) -> None:
-    """A table with frames on a terminal, tab-separated text elsewhere."""
+    """Show a framed table on a terminal, tab-separated text elsewhere."""
     if not is_terminal(sys.stdout):
         click.echo(printable(csv_text(table, sep="\t", float_format="%.6g")), nl=False)
         return
@@ -122,7 +122,7 @@ def show_table(table: pd.DataFrame, title: str) -> None:
     for name, kind in zip(table.columns, table.dtypes, strict=True):
         framed.add_column(Text(one_line(str(name)).replace("_", " ")), justify="left" if kind == object else "right")  # noqa: E721
     for row in table.itertuples(index=False):
-        framed.add_row(*(Text(cell) for cell in _cells(row)))  # as Text: names are no markup
+        framed.add_row(*(Text(cell) for cell in _cells(row)))  # as Text: names may look like markup
     Console().print(framed)
 
 
@@ -131,7 +131,7 @@ def _cells(row: Sequence[Any]) -> list[str]:
 
 
 def _shown(value: Any) -> str:
-    """A cell for people: of one split there is no stability, of one feature no |r|."""
+    """Format a cell; undefined values (stability of one split, |r| of one feature) become a dash."""
     if isinstance(value, float):
         return "–" if math.isnan(value) else f"{value:.3g}"
     return one_line(str(value))

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM end a command in the same way, so that nothing half-written stays."""
+"""Handle SIGTERM like Ctrl-C, so that no partial output is left."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-# A KeyboardInterrupt that is raised in a callback of C code, or while an object is deleted, is printed and lost:
-# what has been asked for is remembered, and looked at between steps.
+# Python prints and drops a KeyboardInterrupt raised in a C callback or a destructor, so the request is recorded here
+# and checked between steps.
 _asked = threading.Event()
 
 
@@ -17,7 +17,7 @@ _asked = threading.Event()
 def interruptible() -> Iterator[None]:
     """Raise KeyboardInterrupt on SIGINT and SIGTERM."""
     _asked.clear()
-    if threading.current_thread() is not threading.main_thread():  # where Python takes no handlers
+    if threading.current_thread() is not threading.main_thread():  # Python allows handlers only there
         yield
         return
     previous = {number: signal.signal(number, _ask) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -25,12 +25,12 @@ def interruptible() -> Iterator[None]:
         yield
     finally:
         for number, handler in previous.items():
-            if handler is not None:  # one that was not set from Python
+            if handler is not None:  # None: it was not set from Python
                 signal.signal(number, handler)
 
 
 def check_interrupt() -> None:
-    """Raise the KeyboardInterrupt that got lost, if one did."""
+    """Raise KeyboardInterrupt if an earlier one was lost."""
     if _asked.is_set():
         raise KeyboardInterrupt
 

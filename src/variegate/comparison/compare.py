@@ -14,7 +14,7 @@ from ..checks import is_number, is_whole
 from ..messages import Argument, Message, Words, counted
 from ..tasks import task_named
 from .engine import Running, Work, collect
-from .inputs import Data, read_data
+from .inputs import Data, plain_number, read_data
 from .result import Comparison, comparison_of
 from .store import Store
 from .study import Study
@@ -90,9 +90,9 @@ def compare(
     """
     data = read_data(X, y, task)
     study = Study(
-        data, _named(methods), reference, _plain(size), similarity, kernel, _places(points, data.X.shape[1]),
-        by_column(communities, data.names, data.X.shape[1], "communities"), _plain(screen), _plain(test_size),
-        _seed(random_state, store),
+        data, _named(methods), reference, plain_number(size), similarity, kernel, _places(points, data.X.shape[1]),
+        by_column(communities, data.names, data.X.shape[1], "communities"), plain_number(screen),
+        plain_number(test_size), _seed(random_state, store),
     )  # fmt: skip
     _check(study, repeats)
     with Store(store, study.call()) as kept:
@@ -116,11 +116,6 @@ def _named(methods: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
             raise ValueError(f"methods without a name need a dict {{name: method}}, got {name!r} in a list.")
         as_method(method)
     return named
-
-
-def _plain(given: Any) -> Any:
-    """A number of numpy's as one of Python's, which a store can hold."""
-    return given.item() if isinstance(given, np.generic) else given
 
 
 def _places(points: Any, n_columns: int) -> Any:

@@ -20,7 +20,7 @@ from ..messages import counted
 from ..tasks import task_named
 from ..types import IntArray
 from .engine import Running, Work, collect
-from .inputs import described, read_data
+from .inputs import described, plain_number, read_data
 from .store import Store
 from .study import Part, Study
 from .trial import Result
@@ -166,8 +166,8 @@ def frontier(
     M = data.X.shape[1]
     _check(diversities, sizes, cv if repeats is None else repeats, len(data.y), M, random_state)
     study = Study(
-        data, others, "", None, similarity, kernel, None, by_column(communities, data.names, M, "communities"), screen,
-        test_size, int(random_state), folds=int(cv) if repeats is None else None,
+        data, others, "", None, similarity, kernel, None, by_column(communities, data.names, M, "communities"),
+        plain_number(screen), plain_number(test_size), int(random_state), folds=int(cv) if repeats is None else None,
     )  # fmt: skip
     parts = int(cv if repeats is None else repeats)
     asked = (sorted({float(d) for d in diversities}), sorted({int(k) for k in sizes}))

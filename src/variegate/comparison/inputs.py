@@ -32,6 +32,11 @@ class Data(NamedTuple):
         return column_labels(self.names, self.X.shape[1])
 
 
+def plain_number(given: Any) -> Any:
+    """A number of numpy's as one of Python's, which a store can hold; anything else as it is."""
+    return given.item() if isinstance(given, np.generic) else given
+
+
 def read_data(X: Any, y: Any, task: str | None) -> Data:
     """Check table and outcome, and say which task they make."""
     names = np.array([str(name) for name in X.columns], dtype=object) if hasattr(X, "columns") else None

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -29,8 +30,11 @@ class Store:
         self.name = str(path) if path is not None else "memory"
         try:
             self._db = sqlite3.connect(":memory:" if path is None else path, timeout=60)
-            with self._db:
-                self._open({"format": FORMAT, **call})
+            with ExitStack() as stack:
+                stack.callback(self._db.close)
+                with self._db:
+                    self._open({"format": FORMAT, **call})
+                stack.pop_all()  # it stays open unless it was refused
         except sqlite3.Error as error:
             raise StoreError(
                 f"store {self.name} cannot be used ({error}): expected a file written by an earlier run of this call, "

@@ -1,4 +1,4 @@
-"""Reading tables and networks in the formats users have."""
+"""Read tables and networks in the formats users have."""
 
 from .biogrid import read_biogrid
 from .csv_table import check_names as check_names

@@ -1,4 +1,4 @@
-"""The names of columns that a caller gives, checked against headers before any cell is read."""
+"""Column names given by the caller, checked against the headers before any cell is read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .frames import Source
 
 @dataclass(frozen=True)
 class Asked:
-    """Names of columns: of the table, of the second one (outcomes, `outcome_id`), or of either (`always_include`)."""
+    """Column names in the table, in the second table (outcomes, `outcome_id`), or in either (`always_include`)."""
 
     outcomes: list[str]
     id_column: str | None
@@ -28,7 +28,7 @@ class Asked:
     def of(
         cls, outcome: Any, id_column: Any, outcome_id: Any, always_include: Any, categorical: Any, drop: Any
     ) -> Asked:
-        """Names as users give them: one or several, as text or (in data frames) as numbers."""
+        """Take one name or several, as text or (in data frames) as numbers."""
         return cls(
             _several(outcome, "outcome"),
             _name(id_column, "id_column"),
@@ -40,12 +40,12 @@ class Asked:
 
     @property
     def words(self) -> set[str]:
-        """Columns that stay word for word: "00" and "0" are two codes."""
+        """Columns that are read as text: "00" and "0" are two codes."""
         given = (*self.categorical, self.id_column)
         return {name for name in given if name is not None and name not in self.outcomes}
 
     def check(self, where: str, known: Collection[str], second: Source | None) -> None:
-        """Refuse names that neither the table, with its known names, nor the second one has."""
+        """Reject names that neither the table (`known`) nor the second table has."""
         check_exist(where, known, self.drop, "columns to drop")
         if self.id_column is not None:
             check_known(where, known, self.id_column, "an id column")
@@ -60,7 +60,7 @@ class Asked:
             self._check_included(where, known, beside, name)
 
     def joined(self, known: Collection[str], second: Collection[str]) -> list[str]:
-        """The columns of the second table that become features: to be included, and not in the table itself."""
+        """Return the columns of the second table that become features: always included, and only found there."""
         return [name for name in self.always_include if name not in known and name in second]
 
     def _check_second(self, where: str, known: Collection[str], second: Source) -> None:
@@ -101,7 +101,7 @@ class Asked:
 
 
 def check_known(where: str, known: Collection[str], name: str, what: str) -> None:
-    """Refuse a column that does not exist, showing those that do."""
+    """Reject a column that does not exist, and list those that do."""
     if name not in known:
         way_out = did_you_mean(name, known) or "; check the name"
         raise UnreadableInput(f"{where}: expected {what} '{name}', found {list(known)[:8]}{way_out}")
@@ -110,8 +110,9 @@ def check_known(where: str, known: Collection[str], name: str, what: str) -> Non
 def check_exist(
     where: str, known: Collection[str], names: Collection[str], what: str, others: Collection[str] = ()
 ) -> None:
-    """Refuse columns that do not exist, showing those that do."""
-    unknown = [name for name in names if name not in known and name not in others]
+    """Reject columns that do not exist, and list those that do."""
+    present = {*known, *others}
+    unknown = [name for name in names if name not in present]
     if unknown:
         raise UnreadableInput(
             f"{where}: expected the {what} to exist, but {unknown[:3]} do not; the columns are "
@@ -122,7 +123,7 @@ def check_exist(
 def _name(name: Any, option: str) -> str | None:
     """Return a column's name as text (in data frames it may be a number)."""
     if isinstance(name, bool) or not (name is None or isinstance(name, str | int | np.integer)):
-        raise ValueError(f"expected {option}= to be the name of a column, got {name!r}")
+        raise ValueError(f"{option} must be the name of a column, got {name!r}")
     return None if name is None else str(name)
 
 

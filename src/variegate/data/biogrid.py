@@ -1,4 +1,4 @@
-"""BioGRID's own files, TAB2 and TAB3."""
+"""BioGRID TAB2 and TAB3 files."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _interactions(path: str | Path, text: str) -> pd.DataFrame:
             )
         positions.append(found[0])
     rows = pick_columns(path, text, "\t", positions, quoted=False)
-    # official rows always have these; if one is blank the line is short or not tab-separated
+    # BioGRID always fills these; a blank one means that the line is short or not tab-separated
     needed = [positions[[*_COLUMNS].index(name)] for name in ("type", "organism_a", "organism_b")]
     check_filled(path, rows[needed], text, "\t", quoted=False)
     return rows.iloc[1:].set_axis(list(_COLUMNS), axis=1)

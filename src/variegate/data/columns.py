@@ -1,4 +1,4 @@
-"""Some columns of a large delimited file, as text: pandas for speed, a second look to name a line."""
+"""Some columns of a large delimited file as text: pandas for speed, a second pass to find a bad line."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def pick_columns(
 ) -> pd.DataFrame:
     """Return the given columns (positions) of headerless text as text cells, blank lines skipped.
 
-    With `quoted=False` quotes are ordinary characters, except around a whole cell, where they are dropped:
-    official exports are not quoted but may hold stray quotes, spreadsheets quote what they save.
+    With `quoted=False` quotes are ordinary characters, except around a whole cell, where they are removed:
+    official exports do not quote cells but may contain stray quotes, and spreadsheets quote what they save.
     """
     width = text_width(path, text, delimiter, quoted)
-    head = delimiter.join(map(str, range(width + 1))) + "\n"  # one column more, to see lines that are too long
+    head = delimiter.join(map(str, range(width + 1))) + "\n"  # one extra column, to detect lines that are too long
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # pandas warns where it would drop cells
+        warnings.simplefilter("error", pd.errors.ParserWarning)  # pandas warns before it drops cells
         try:
             frame = pd.read_csv(
                 io.BytesIO((head + text).encode()),
@@ -63,7 +63,7 @@ def text_width(path: str | Path, text: str, delimiter: str, quoted: bool = True)
 
 
 def check_filled(path: str | Path, frame: pd.DataFrame, text: str, delimiter: str, quoted: bool = True) -> None:
-    """Refuse a file where one of the wanted cells is blank, naming the line."""
+    """Reject a file with a blank cell, and name its line."""
     blank = (frame == "").any(axis=1)
     if not blank.any():
         return
@@ -81,7 +81,7 @@ def check_filled(path: str | Path, frame: pd.DataFrame, text: str, delimiter: st
 
 
 def _parser_message(path: str | Path, text: str, delimiter: str, quoted: bool, complaint: str) -> str:
-    """Turn pandas' complaint into one that names the line."""
+    """Turn a pandas error into a message that names the line."""
     if "EOF inside string" in complaint:
         return open_quote(path, text, delimiter)
     width = text_width(path, text, delimiter, quoted)

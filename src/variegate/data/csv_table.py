@@ -34,16 +34,16 @@ from .text import (
 )
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-LARGE = 1 << 23  # bytes from which compiled code pays for its loading
+LARGE = 1 << 23  # bytes; from here on compiled code makes up for its loading time
 _FIRST_LOOK = 1 << 20  # bytes
 MISSING = ["", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "?"]
 
 
 @dataclass(frozen=True)
 class TextTable:
-    """A delimited file: its bytes, column names and first row, and how many lines of `text` pandas has to skip.
+    """A delimited file: its bytes, column names and first row, and how many lines of `text` pandas must skip.
 
-    Those are the header and the blank lines above it; a line break inside a quoted name begins no new line.
+    Those are the header and the blank lines above it; a line break inside a quoted name does not count.
     `body` is the first byte below the header, or None if its line ends are not newlines.
     """
 
@@ -57,7 +57,7 @@ class TextTable:
 
     @property
     def text(self) -> str:
-        """All of it, comments above the header blanked; not kept, as it is as large as the file."""
+        """The whole text, comments above the header blanked; not cached, since it is as large as the file."""
         return _without_separator_line(_below_comments(normalised(self.content)))[0]
 
     def line_of(self, row: int) -> int:
@@ -68,8 +68,8 @@ class TextTable:
 def open_text_table(path: str | Path, delimiter: str | None = None) -> TextTable:
     """Read a file and its header; comment lines ('#') above the header are skipped.
 
-    A header one shorter than the two lines below it (as R writes them) lacks the name of the first column,
-    which is then ""; or of the last, if that is blank, since delimiters end the lines.
+    If the header is one cell shorter than the two lines below it (as R writes it), the first column is named ""; or
+    the last, if its cells are blank because lines end with a delimiter.
     """
     check_delimiter(delimiter)
     content = read_bytes(path)
@@ -81,7 +81,7 @@ def open_text_table(path: str | Path, delimiter: str | None = None) -> TextTable
         raise UnreadableInput(f"{path}: expected a header and at least one row below it, got less; is it complete?")
     header, below, *third = head.records
     columns = [cell.strip() for cell in header.cells]
-    alone = len(columns) == 1 and any(other in head.line for other in "\t,;|")  # divided by something else
+    alone = len(columns) == 1 and any(other in head.line for other in "\t,;|")  # another delimiter is more likely
     if all(len(row.cells) == len(columns) + 1 for row in (below, *third)) and not alone:
         columns = ["", *columns] if below.cells[-1].strip() else [*columns, ""]
     if len(columns) < 2:
@@ -109,7 +109,7 @@ class _Head(NamedTuple):
 
 
 def _head(path: str | Path, content: bytes, delimiter: str | None) -> _Head:
-    """Look at the beginning of a file, at more of it until the first row below the header is surely complete."""
+    """Parse the beginning of a file, enlarged until the first row below the header is certainly complete."""
     size = _FIRST_LOOK
     while True:
         cut = content.rfind(b"\n", 0, size) + 1 if size < len(content) else len(content)
@@ -158,7 +158,7 @@ def _parse_large(table: TextTable, text_columns: Sequence[int], exact: Collectio
 
     def parse_words(content: bytes, columns: Sequence[int]) -> pd.DataFrame:
         words = [k for k, j in enumerate(columns, start=1) if j in set(text_columns)]
-        frame = _parse(content, table.delimiter, len(columns) + 1, words)  # the first one holds zeros
+        frame = _parse(content, table.delimiter, len(columns) + 1, words)  # the first column holds zeros
         return frame.iloc[:, 1:].set_axis(list(columns), axis=1)
 
     return read_plain(
@@ -175,9 +175,9 @@ def _parse_large(table: TextTable, text_columns: Sequence[int], exact: Collectio
 
 
 def _parse_any(table: TextTable, text_columns: Sequence[int]) -> pd.DataFrame:
-    """Return the rows as pandas reads them, or say which line it cannot read."""
+    """Return the rows as pandas reads them, or name the line that it cannot read."""
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # pandas warns where it would drop cells
+        warnings.simplefilter("error", pd.errors.ParserWarning)  # pandas warns before it drops cells
         try:
             content = table.text.encode()
             frame = in_background(
@@ -208,7 +208,7 @@ def _parse(content: bytes, delimiter: str, width: int, words: Sequence[int], ski
 
 
 def check_names(names: Sequence[str], where: str, what: str) -> None:
-    """Refuse names that occur twice."""
+    """Reject names that occur twice."""
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         positions = [str(i + 1) for i, name in enumerate(names) if name == twice[0]]
@@ -221,13 +221,13 @@ def check_names(names: Sequence[str], where: str, what: str) -> None:
 
 
 def _without_separator_line(text: str) -> tuple[str, str | None]:
-    """Blank the line "sep=;" that Excel understands, and return its delimiter."""
+    """Blank Excel's line "sep=;", and return its delimiter."""
     found = re.match(r'\n*"?sep=(.)"?\n', text, re.IGNORECASE)
     return ("\n" * found[0].count("\n") + text[found.end() :], found[1]) if found else (text, None)
 
 
 def _warn_numbers(path: str | Path, columns: Sequence[str]) -> None:
-    """Warn of a header that may be a row of data; 0, 1, 2, … is how pandas names columns without names."""
+    """Warn of a header that may be a row of data; 0, 1, 2, … are pandas' default names."""
     if all(map(NUMBER.fullmatch, columns)) and list(columns) != [str(j) for j in range(len(columns))]:
         warnings.warn(
             f"{path}: the first line, '{shortened(', '.join(columns))}', holds only numbers and is taken for the "
@@ -257,7 +257,7 @@ def _below_comments(text: str) -> str:
 
 
 def _heads(comment: str, line: str) -> bool:
-    """Tell '#id,a,b' above 's1,1,2' from '# made by hand, 2020' above 'a,b'."""
+    """Distinguish '#id,a,b' above 's1,1,2' from '# made by hand, 2020' above 'a,b'."""
     delimiter = "\t" if "\t" in line else "," if "," in line else ";"
     cells = line.split(delimiter)
     numbers = [cell for cell in cells if NUMBER.fullmatch(cell.strip())]
@@ -265,7 +265,7 @@ def _heads(comment: str, line: str) -> bool:
 
 
 def _check_widths(table: TextTable) -> None:
-    """Name the first line with fewer or more cells than the header, or than the first row if that has one more."""
+    """Reject the first line whose width differs from the header's, or from the first row's if that has one more."""
     width = len(table.columns)
     lines = records(table.path, table.text, table.delimiter)
     model = "the header" if len(next(lines).cells) == width else "the first row"
@@ -281,7 +281,7 @@ def _check_widths(table: TextTable) -> None:
 
 
 def _complaint(table: TextTable, complaint: str) -> str:
-    """Turn pandas' complaint into one that names the line."""
+    """Turn a pandas error into a message that names the line."""
     if "EOF inside string" in complaint:
         return open_quote(table.path, table.text, table.delimiter)
     _check_widths(table)

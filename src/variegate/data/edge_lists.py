@@ -85,7 +85,7 @@ def read_edges(
         header = _by_name(columns) or _reads_like_header(frame) or _heads_numbers(path, text, delimiter, positions)
         if not header:
             _ask_about_header(path, frame)
-    if header:  # it may occur again further down, if files were joined
+    if header:  # it may recur further down, if files were concatenated
         frame = frame[(frame != frame.iloc[0]).any(axis=1)]
     if not len(frame):
         raise UnreadableInput(f"{path}: expected edges, got a header and nothing below it")
@@ -138,7 +138,7 @@ def _heads_numbers(path: str | Path, text: str, delimiter: str, ends: Sequence[i
 
 
 def _ask_about_header(path: str | Path, frame: pd.DataFrame) -> None:
-    """Warn that the first line may be a header: neither of its names recurs, although others do."""
+    """Warn that the first line may be a header, if neither of its names recurs although others do."""
     names, top = pd.concat([frame.iloc[1:, 0], frame.iloc[1:, 1]]), frame.iloc[0].tolist()
     if names.isin(top).any() or not names.duplicated().any() or top[0] == top[1]:
         return

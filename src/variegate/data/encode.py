@@ -1,4 +1,4 @@
-"""From cells to numbers: numeric columns, categories as 0/1 columns, missing values."""
+"""Turn cells into numbers: numeric columns, categories as 0/1 columns, missing values."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class Encoded:
 def to_numeric(raw: RawTable, categorical: Collection[str] = ()) -> pd.DataFrame:
     """Return the frame with each column numeric (NaN: missing) or, if categorical, text (None: missing).
 
-    A column of text is categorical if fewer than half of its cells read as numbers; otherwise a cell that
-    does not is an error, since a typing mistake is the likelier reason.
+    A column of text is categorical if fewer than half of its cells are numbers; otherwise a cell that is not a number
+    is an error, since it is probably a typo.
     """
     done = {}
     for name in [n for n, kind in zip(raw.frame.columns, raw.frame.dtypes, strict=True) if _needs_work(kind)]:
@@ -64,7 +64,7 @@ def to_numeric(raw: RawTable, categorical: Collection[str] = ()) -> pd.DataFrame
 
 
 def one_hot(frame: pd.DataFrame, where: str, categorical: Collection[str] = ()) -> Encoded:
-    """Return numbers: numeric columns as they are, a column of text as one 0/1 column per category."""
+    """Return numbers: numeric columns unchanged, a column of text as one 0/1 column per category."""
     pieces: list[Any] = []
     features: list[str] = []
     groups: list[str | None] = []
@@ -91,9 +91,9 @@ def one_hot(frame: pd.DataFrame, where: str, categorical: Collection[str] = ()) 
 
 
 def possible_codes(table: Encoded) -> tuple[str, ...]:
-    """Return columns of 3 to 10 consecutive whole numbers from 0 or 1: quantities as read, but they may be codes.
+    """Return the numeric columns that may be codes: 3 to 10 consecutive whole numbers starting at 0 or 1.
 
-    None where many columns are like that: genotypes and answers on a scale are meant to be numbers.
+    Return none if many columns look like that: genotypes and answers on a scale are meant to be numbers.
     """
     X = table.X
     whole = (X[:_SOME_ROWS] % 1 == 0).all(axis=0) & np.array([group is None for group in table.groups])
@@ -108,14 +108,14 @@ def _is_code(column: npt.NDArray[Any]) -> bool:
 
 
 def place(raw: RawTable, row: int) -> str:
-    """Return where a row is, as an error message says it: file and line, or table and sample."""
+    """Return the place of a row for error messages: file and line, or table and sample."""
     if raw.line_of is not None:
         return f"{raw.where}, line {raw.line_of(row)}"
     return f"{raw.where}, row {row + 1}" if raw.ids is None else f"{raw.where}, sample '{shortened(raw.ids[row])}'"
 
 
 def check_scalar(raw: RawTable, name: str, cells: pd.Series) -> None:
-    """Refuse a column whose cells are lists, arrays, dictionaries, complex numbers or dates."""
+    """Reject a column whose cells are lists, arrays, dictionaries, complex numbers or dates."""
     for row, cell in enumerate(cells.array if _needs_work(cells.dtype) else ()):
         if isinstance(cell, _SEVERAL + _DATES) and cell is not pd.NaT:
             raise UnreadableInput(
@@ -125,7 +125,7 @@ def check_scalar(raw: RawTable, name: str, cells: pd.Series) -> None:
 
 
 def check_finite(raw: RawTable) -> None:
-    """Refuse infinite numbers."""
+    """Reject infinite numbers."""
     words = [not isinstance(kind, np.dtype) or kind.kind not in "fiu" for kind in raw.frame.dtypes]
     numbers = raw.frame.loc[:, ~np.array(words)] if any(words) else raw.frame  # select_dtypes would copy all of it
     infinite = np.isinf(numbers.to_numpy()) if numbers.size else np.zeros((0, 0), dtype=bool)
@@ -144,7 +144,7 @@ def missing_counts(frame: pd.DataFrame) -> dict[str, int]:
 
 
 def fill_missing(frame: pd.DataFrame, where: str, given: Mapping[str, float | str]) -> pd.DataFrame:
-    """Fill columns with the value given for them, others with their median or, if text, their commonest value."""
+    """Fill columns with their given value, others with their median or, if text, their most common value."""
     filled = {}
     for name in missing_counts(frame):
         column, value = frame[name], given.get(name)
@@ -152,7 +152,7 @@ def fill_missing(frame: pd.DataFrame, where: str, given: Mapping[str, float | st
         if value is not None and isinstance(value, str) != words:
             kinds = ("words", "numbers") if words else ("numbers", "words")
             raise UnreadableInput(
-                f"{where}, column '{shortened(name)}': expected {kinds[1]}, since its missing cells are to be filled "
+                f"{where}, column '{shortened(name)}': expected {kinds[1]}, because missing cells are filled "
                 f"with {value!r}, got {kinds[0]}; is it the same column?"
             )
         value = _typical(column, where) if value is None else value
@@ -163,7 +163,7 @@ def fill_missing(frame: pd.DataFrame, where: str, given: Mapping[str, float | st
 def _typical(column: pd.Series, where: str) -> Any:
     if column.isna().all():
         name = shortened(str(column.name))
-        raise UnreadableInput(f"{where}, column '{name}': expected values to impute from, got none at all; drop it")
+        raise UnreadableInput(f"{where}, column '{name}': expected values to impute from, got none; drop it")
     return column.mode().iloc[0] if column.dtype == object else column.median()
 
 
@@ -232,7 +232,7 @@ def _levels(column: pd.Series, where: str, asked_for: bool) -> Sequence[str]:
 
 
 def _no_categories(words: pd.Series, levels: int) -> str | None:
-    """What else than categories the words of a column seem to be."""
+    """Return what the words of a column look like, if not like categories."""
     for kind, pattern in _NO_WORDS.items():
         if 2 * int(words.str.fullmatch(pattern).sum()) > len(words):
             return kind

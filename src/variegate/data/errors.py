@@ -1,4 +1,4 @@
-"""The error and the warning of all readers."""
+"""Errors and warnings of the readers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..messages import Message, brief
 
 
 class UnreadableInput(ValueError):
-    """A file or table cannot be read; the message names the file, the line or column, and a remedy.
+    """A file or table cannot be read; the message names the file, the line or column, and a fix.
 
     >>> issubclass(UnreadableInput, ValueError)
     True
@@ -22,7 +22,7 @@ class UnreadableInput(ValueError):
 
 
 class MissingValues(UnreadableInput):
-    """Values are missing, perhaps of outcomes, whose names these are.
+    """Values are missing; `outcomes` names the outcomes among the columns concerned.
 
     >>> MissingValues("expected no missing values", ["days"]).outcomes
     ('days',)
@@ -34,7 +34,7 @@ class MissingValues(UnreadableInput):
 
 
 class DataWarning(UserWarning):
-    """Something users should know about data that could be read.
+    """The data could be read, but look odd.
 
     >>> issubclass(DataWarning, UserWarning)
     True
@@ -42,7 +42,7 @@ class DataWarning(UserWarning):
 
 
 def did_you_mean(name: str, known: Iterable[Any]) -> str:
-    """The end of a message, suggesting names with a similar spelling; "" if there are none.
+    """Return the end of a message that suggests similar names, or "" if there are none.
 
     >>> did_you_mean("tp53", ["TP53", "MDM2"])
     "; did you mean 'TP53'?"

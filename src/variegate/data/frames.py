@@ -1,4 +1,4 @@
-"""Every source of a table brought to one form: a frame of features, ids, and columns beside the features."""
+"""Bring every source of a table into one form: a frame of features, ids, and further columns about the samples."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from .text import check_unpacked, read_bytes, shortened
 _FEATURE_KEYS = ("features", "feature_names", "columns", "symbols", "genes", "names")
 _SAMPLE_KEYS = ("samples", "sample_ids", "ids", "index")
 _FEW = 16  # columns
-_VAGUE_KEYS = ("names", "index")  # may be something else, if their length does not fit
+_VAGUE_KEYS = ("names", "index")  # may mean something else, if their length does not fit
 
 
 @dataclass(frozen=True)
 class RawTable:
-    """A table before anything is interpreted.
+    """A table before its cells are interpreted.
 
-    frame : what the source has as its main table; columns are named, all names differ
-    ids : the rows' ids, where the source keeps them apart from the columns
+    frame : the main table of the source; column names are unique
+    ids : the rows' ids, if the source stores them separately from the columns
     beside : further columns about the samples (AnnData's obs, vectors in an .npz), same rows
-    where : how error messages call the source
+    where : the name of the source in error messages
     line_of : row number → line of the file, for text files
     """
 
@@ -45,7 +45,7 @@ class RawTable:
 
     @property
     def columns(self) -> list[str]:
-        """Names of all columns, those beside the frame first."""
+        """Names of all columns, those of `beside` first."""
         return [*(() if self.beside is None else map(str, self.beside.columns)), *self.frame.columns]
 
     def read(self, words: Collection[str] | None = (), exact: Collection[str] | None = None) -> RawTable:
@@ -54,27 +54,27 @@ class RawTable:
 
 
 class Source(Protocol):
-    """A table whose names are known and whose cells may still have to be read."""
+    """A table whose column names are known and whose cells may not have been read yet."""
 
     @property
     def where(self) -> str:
-        """How error messages call it."""
+        """Its name in error messages."""
 
     @property
     def columns(self) -> list[str]:
-        """Names of its columns, those beside the main table first."""
+        """Names of its columns, those outside the main table first."""
 
     def read(self, words: Collection[str] | None = (), exact: Collection[str] | None = None) -> RawTable:
-        """Return the table. Columns in `words` of text files stay word for word (None: all do), as does the first.
+        """Return the table. In text files the first column and those in `words` (None: all) are read as text.
 
-        With `exact`, only these columns must be integers where they hold whole numbers; others may be floats.
+        With `exact`, only these columns become integers if they hold whole numbers; others may be floats.
         """
 
 
 def open_source(source: Any, delimiter: str | None = None, *, turned: bool = False) -> Source:
-    """Open any source: a path by its ending, or a pandas, polars or pyarrow table.
+    """Open any source: a path by its suffix, or a pandas, polars or pyarrow table.
 
-    `turned` says that samples are in columns, which matters where names are kept apart (.npz).
+    `turned` says that samples are in columns, which matters if names are stored separately (.npz).
     """
     if not isinstance(source, str | Path):
         return _from_frame(source)
@@ -93,7 +93,7 @@ def open_source(source: Any, delimiter: str | None = None, *, turned: bool = Fal
 
 @dataclass(frozen=True)
 class _TextSource:
-    """A text file of which the header has been read."""
+    """A text file whose header has been read."""
 
     table: TextTable
 
@@ -114,7 +114,7 @@ class _TextSource:
 
 
 def without(frame: pd.DataFrame, names: Collection[str]) -> pd.DataFrame:
-    """Return a frame without some columns; where they are few, the others are not copied.
+    """Return a frame without some columns; if these are few, the others are not copied.
 
     >>> without(pd.DataFrame({"a": [1], "b": [2]}), ["a"]).columns.tolist()
     ['b']
@@ -131,7 +131,7 @@ def _from_frame(source: Any) -> RawTable:
     where = f"the {type(source).__module__.split('.')[0]} table"
     if isinstance(source, pd.DataFrame):
         check_names([str(name) for name in source.columns], where, "columns")
-        # whole numbers without a name are what is left of row numbers after filtering, not ids
+        # an unnamed index of whole numbers holds row numbers left after filtering, not ids
         plain = source.index.name is None and source.index.inferred_type in ("integer", "empty")
         ids = None if plain else tuple(map(str, source.index))
         frame = source.set_axis([str(name) for name in source.columns], axis=1).reset_index(drop=True)
@@ -153,7 +153,9 @@ def _to_numpy(column: Any) -> Any:
         if column.null_count() == 0:
             return column.to_numpy()
         return np.array([np.nan if v is None else float(v) for v in column.to_list()])
-    return pd.Series(column.to_list(), dtype=object).to_numpy()  # numpy would make a table of lists of one length
+    return pd.Series(
+        column.to_list(), dtype=object
+    ).to_numpy()  # numpy would turn lists of equal length into a 2-D array
 
 
 def _from_parquet(path: str | Path) -> RawTable:
@@ -161,7 +163,7 @@ def _from_parquet(path: str | Path) -> RawTable:
     parquet = optional("pyarrow.parquet", "tables")
     try:
         frame = parquet.read_table(io.BytesIO(content)).to_pandas()
-    except Exception as error:  # pyarrow raises a zoo of types on damaged files
+    except Exception as error:  # pyarrow raises many types on damaged files
         raise UnreadableInput(f"{path}: expected a Parquet file, but it cannot be read ({in_brief(error)})") from None
     raw = _from_frame(frame)
     return RawTable(raw.frame, str(path), raw.ids)
@@ -176,7 +178,7 @@ def _from_npz(path: str | Path, turned: bool) -> RawTable:
             arrays = {name: file[name] for name in file.files}
     except UnreadableInput:
         raise
-    except Exception as error:  # zipfile, zlib and numpy each raise types of their own on damaged files
+    except Exception as error:  # zipfile, zlib and numpy each raise their own types on damaged files
         raise UnreadableInput(
             f"{path}: expected an .npz file of plain arrays, but it cannot be read ({in_brief(error)})"
         ) from None
@@ -198,7 +200,7 @@ def _from_npz(path: str | Path, turned: bool) -> RawTable:
 
 
 def _warn_ignored(path: str | Path, others: list[str]) -> None:
-    """Tell of arrays that are neither names nor about the samples."""
+    """Warn of arrays that are neither names nor about the samples."""
     if others:
         warnings.warn(
             f"{path}: ignoring {', '.join(map(shortened, others[:5]))}: not names, and no entry for each sample",
@@ -210,7 +212,7 @@ def _warn_ignored(path: str | Path, others: list[str]) -> None:
 def _labels(
     path: str | Path, arrays: dict[str, Any], keys: tuple[str, ...], shape: tuple[int, int], axis: int
 ) -> list[str] | None:
-    """Return the names along an axis of X and take them out of the arrays, or None if there are none."""
+    """Remove the names along an axis of X from the arrays and return them, or None if there are none."""
     present = [key for key in keys if key in arrays]
     found = next((key for key in present if arrays[key].shape == (shape[axis],)), None)
     wrong = [key for key in present if key not in _VAGUE_KEYS]
@@ -233,12 +235,12 @@ def _from_h5ad(path: str | Path) -> RawTable:
         data = anndata.read_h5ad(path)
         X = data.X.toarray() if sparse.issparse(data.X) else np.asarray(data.X)
         frame = pd.DataFrame(X, columns=[str(name) for name in data.var_names])
-    except Exception as error:  # h5py and anndata each raise types of their own on damaged files
+    except Exception as error:  # h5py and anndata each raise their own types on damaged files
         raise UnreadableInput(f"{path}: expected an AnnData file, but it cannot be read ({in_brief(error)})") from None
     check_names(list(frame.columns), str(path), "variables")
     return RawTable(frame, str(path), tuple(map(str, data.obs_names)), data.obs.reset_index(drop=True))
 
 
 def in_brief(error: Exception) -> str:
-    """Kind and text of an error, in a line."""
+    """Return type and text of an error in one line."""
     return f"{type(error).__name__}: {shortened(str(error), 120)}"

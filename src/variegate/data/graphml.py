@@ -38,7 +38,7 @@ def read_graphml(path: str | Path) -> Network:
         for data in node
         if titles.get(data.get("key")) in ("name", "label", "symbol")
     ]
-    # self-loops are dropped, but keep nodes without neighbours in the network
+    # self-loops are dropped later, but keep nodes without neighbours
     ends += [(name, name) for name in ids]
     return network_from_edges([a for a, _ in ends], [b for _, b in ends], unambiguous(aliases))
 
@@ -61,7 +61,7 @@ def _edges(path: str | Path, root: ET.Element, ids: set[str]) -> Iterator[tuple[
             for end in ends:
                 if end not in ids:
                     raise UnreadableInput(
-                        f"{path}: expected edges between nodes, got '{end}', the id of no node; add it"
+                        f"{path}: expected edges between nodes, got '{end}', which is not a node; add it"
                     )
             yield ends
 
@@ -73,5 +73,5 @@ def _tag(element: ET.Element) -> str:
 def _attribute(path: str | Path, element: ET.Element, name: str) -> str:
     value = element.get(name)
     if value is None:
-        raise UnreadableInput(f"{path}: expected the attribute '{name}' on every {_tag(element)}, one lacks it")
+        raise UnreadableInput(f"{path}: expected the attribute '{name}' on every {_tag(element)}, but one lacks it")
     return value

@@ -1,4 +1,4 @@
-"""Which column names the samples, and what to do where it names one twice."""
+"""Find the column of sample ids, and handle repeated ids."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .errors import DataWarning, UnreadableInput
 from .frames import RawTable, without
 from .text import shortened
 
-_SOME = 100  # cells that usually show that a column is no indicator
+_SOME = 100  # cells that usually suffice to see that a column is not an indicator
 # "id", "Sample", "patient_id", "Subject No": numbers below such a title are names, not measurements
 _ID_NAME = re.compile(
     r"(id|(sample|patient|subject|case|participant|barcode)s?([ _.]?(id|no|nr|number|name|barcode))?)",
@@ -24,10 +24,10 @@ _ID_NAME = re.compile(
 
 
 def with_ids(raw: RawTable, id_column: str | None, features: Collection[str | None]) -> RawTable:
-    """Take the ids out of the columns: the given one, or the first if it looks like ids and is no known feature.
+    """Move the ids out of the columns: the given column, or the first if it looks like ids and is not a known feature.
 
-    A column that only looks like ids has to differ in every row; one that was named by the caller, or an index,
-    may repeat, and a warning counts. A column that is called like ids elsewhere in the table stays, with a warning.
+    A column that only looks like ids must differ in every row; one named by the caller, or an index, may repeat, with
+    a warning. Other columns with the name of an id stay features, with a warning.
     """
     first = str(raw.frame.columns[0]) if len(raw.frame.columns) else None
     if id_column is not None:
@@ -57,7 +57,7 @@ def _looks_like_ids(column: pd.Series, name: str) -> bool:
 
 
 def _is_indicator(column: pd.Series) -> bool:
-    """Tell a column of zeros and ones, such as "case" for cases and controls, from ids."""
+    """Whether a column holds only zeros and ones, such as "case" for cases and controls, and so no ids."""
     if len(column) < 3 or not set(pd.to_numeric(column.head(_SOME), errors="coerce")) <= {0, 1}:
         return False
     return set(pd.to_numeric(column, errors="coerce")) == {0, 1}
@@ -73,7 +73,7 @@ def _check_different(raw: RawTable, column: str) -> None:
     raise UnreadableInput(
         Message(
             f"{raw.where}, column '{shortened(column)}': expected sample ids that differ in every row, but "
-            f"'{shortened(repeated.iloc[0])}' stands in {'rows' if raw.line_of is None else 'lines'} "
+            f"'{shortened(repeated.iloc[0])}' is in {'rows' if raw.line_of is None else 'lines'} "
             f"{', '.join(places)} ({counted(repeated.nunique(), 'such id')}); leave the column out by ",
             Argument("drop", [column]),
             ", or say ",

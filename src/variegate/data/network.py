@@ -108,7 +108,7 @@ def symmetric_adjacency(rows: npt.NDArray[Any], cols: npt.NDArray[Any], n: int) 
 
 
 def as_network(graph: Any) -> Network:
-    """Return the Network meant by a Network, a file, a networkx graph, or a square (sparse) matrix.
+    """Convert a file, a networkx graph, or a square (sparse) matrix to a Network; return a Network unchanged.
 
     In a matrix every non-zero entry is an edge, and node i is called "i"; edge weights are ignored.
 
@@ -135,7 +135,7 @@ def as_network(graph: Any) -> Network:
 def _from_networkx(graph: Any) -> Network:
     names = [str(node) for node in graph.nodes]
     if len(set(names)) < len(names):
-        raise ValueError("nodes must have different names, got two nodes that are the same as text")
+        raise ValueError("nodes must have different names, got two that are the same as text")
     number = {node: i for i, node in enumerate(graph.nodes)}
     pairs = np.array([(number[a], number[b]) for a, b in graph.edges()], dtype=np.intp).reshape(-1, 2)
     return Network(tuple(names), symmetric_adjacency(pairs[:, 0], pairs[:, 1], len(names)))

@@ -1,4 +1,4 @@
-"""The outcome: a column of the table, or of a second one that is joined by sample id."""
+"""The outcome: a column of the table, or of a second table joined by sample id."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .frames import RawTable, open_source, without
 
 @dataclass(frozen=True)
 class Parts:
-    """A table on its way: features still as a frame, ids, outcome, and where columns from a second table come from."""
+    """A partly read table: features as a frame, ids, outcome, and the source of columns from a second table."""
 
     raw: RawTable
     ids: tuple[str, ...]
@@ -37,12 +37,12 @@ class Parts:
 
 
 def second_table(source: Any, id_column: str | None, delimiter: str | None) -> RawTable:
-    """Return the second table with its ids apart."""
+    """Open the second table, and separate its ids."""
     return read_second(open_source(source, delimiter).read(() if id_column is None else (id_column,)), id_column)
 
 
 def read_second(raw: RawTable, id_column: str | None) -> RawTable:
-    """Return a second table with its ids apart."""
+    """Separate the ids of the second table."""
     if id_column is None:
         ids = raw.ids if raw.ids is not None else tuple(map(str, raw.frame.iloc[:, 0]))
     else:
@@ -52,13 +52,13 @@ def read_second(raw: RawTable, id_column: str | None) -> RawTable:
 
 
 def check_column(raw: RawTable, name: str, what: str) -> None:
-    """Refuse a column that does not exist, showing those that do."""
+    """Reject a column that does not exist, and list those that do."""
     if name not in raw.frame.columns:
         check_known(raw.where, [other for other in raw.columns if other != name], name, what)
 
 
 def with_outcome(raw: RawTable, asked: Asked, second: RawTable | None) -> Parts:
-    """Separate the outcomes from the features, or fetch them from the second table."""
+    """Separate the outcomes from the features, or take them from the second table."""
     ids = raw.ids if raw.ids is not None else tuple(map(str, range(1, len(raw.frame) + 1)))
     if second is not None:
         if not asked.outcomes and not asked.always_include:
@@ -80,10 +80,10 @@ def with_outcome(raw: RawTable, asked: Asked, second: RawTable | None) -> Parts:
 
 
 def of_classes(parts: Parts, classes: Collection[str]) -> Parts:
-    """Keep the samples of some classes of the one outcome; others may have blanks, there too."""
+    """Keep the samples of some classes; the others may have missing values, even in the outcome."""
     if parts.y is None or len(parts.y.columns) != 1:
         raise ValueError(
-            Message(Argument("classes"), " goes with ", Argument("outcome"), ": times and counts have no classes")
+            Message(Argument("classes"), " needs ", Argument("outcome"), ": times and counts have no classes")
         )
     (name,) = parts.y.columns
     missing = parts.y[name].isna().to_numpy()
@@ -101,7 +101,7 @@ def of_classes(parts: Parts, classes: Collection[str]) -> Parts:
 
 
 def labels(y: Any) -> npt.NDArray[Any]:
-    """Classes as text, whole numbers without a decimal point.
+    """Return classes as text, whole numbers without a decimal point.
 
     >>> labels(np.array([1.0, 2.5])).tolist()
     ['1', '2.5']
@@ -140,7 +140,7 @@ def _joined(raw: RawTable, ids: tuple[str, ...], asked: Asked, second: RawTable)
     columns = {name: _tidy(beside, beside.frame[name]) for name in asked.outcomes}
     y = pd.DataFrame(columns) if columns else None
     more = asked.joined(raw.frame.columns, second.frame.columns)
-    if more:  # made numbers here, so that errors name the right file
+    if more:  # converted here, so that errors name the right file
         features = to_numeric(replace(beside, frame=beside.frame[more]), asked.categorical)
         check_finite(replace(beside, frame=features))
         first = replace(first, frame=first.frame.assign(**features))
@@ -148,7 +148,7 @@ def _joined(raw: RawTable, ids: tuple[str, ...], asked: Asked, second: RawTable)
 
 
 def _rows(raw: RawTable, rows: npt.NDArray[np.intp]) -> RawTable:
-    """Return some rows, each with its id and its line."""
+    """Return some rows with their ids and line numbers."""
     ids = None if raw.ids is None else tuple(raw.ids[i] for i in rows)
     line_of = None if raw.line_of is None else _through(raw.line_of, rows)
     return replace(raw, frame=raw.frame.iloc[rows].reset_index(drop=True), ids=ids, beside=None, line_of=line_of)

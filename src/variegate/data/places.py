@@ -1,4 +1,4 @@
-"""Where features are: a column of names, and coordinates; or a chromosome and a position, as genome maps have them."""
+"""Read where features are: names with coordinates, or with chromosome and position as in genome maps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PLINK = {".bim": (1, 0, 3), ".map": (1, 0, 3)}  # name, chromosome, position
 
 
 class Places(NamedTuple):
-    """Names of M features, their coordinates (M, D), and the lines that they are on (chromosomes), if there are."""
+    """Names of M features, their coordinates (M, D), and the chromosome (or other line) of each, if known."""
 
     names: tuple[str, ...]
     points: npt.NDArray[np.float64]
@@ -34,8 +34,8 @@ class Places(NamedTuple):
 def read_places(path: str | Path) -> Places:
     r"""Read a table of places: names in the first column, then one or more columns of numbers.
 
-    A column called chromosome (chr, chrom, contig, …) says on which line a position is. PLINK's .bim and .map files,
-    which have no header, are known by their ending.
+    A column called chromosome (chr, chrom, contig, …) says to which chromosome a position belongs. PLINK's .bim and
+    .map files, which have no header, are recognised by their suffix.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -75,7 +75,7 @@ def _blocks(raw: RawTable, column: str) -> tuple[str, ...]:
 
 
 def _points(raw: RawTable, frame: pd.DataFrame) -> npt.NDArray[np.float64]:
-    """The coordinates; every cell must be a number."""
+    """Return the coordinates; every cell must be a number."""
     if not len(frame.columns):
         raise UnreadableInput(f"{raw.where}: expected coordinates beside the names of features, got none")
     points = np.empty(frame.shape)
@@ -93,7 +93,7 @@ def _points(raw: RawTable, frame: pd.DataFrame) -> npt.NDArray[np.float64]:
 
 
 def _read_plink(path: str | Path) -> Places:
-    """A .bim or .map file: chromosome, name, genetic distance, base pair, and perhaps alleles, without a header."""
+    """Read a .bim or .map file: chromosome, name, genetic distance, base pair, and perhaps alleles, no header."""
     lines = [line.split() for line in normalised(read_bytes(path)).split("\n")]
     at_name, at_chromosome, at_position = _PLINK[Path(path).suffix.lower()]
     names, blocks, positions = [], [], []
@@ -122,9 +122,9 @@ def _is_number(cell: str) -> bool:
 def rows_of(
     features: Sequence[str], names: Sequence[str], path: str | Path, option: str, droppable: bool = True
 ) -> list[int]:
-    """The row of each feature; all must be there. The columns of a category ("sex=f") are found by its name, too.
+    """Return the row of each feature; all must be present. "sex=f" is also found as "sex".
 
-    `option` is what the file was given as; some tables have no columns that can be left out.
+    `option` is the option that named the file; with `droppable` the error suggests dropping features.
     """
     row = {name: i for i, name in enumerate(names)}
     found = [row.get(name, row.get(name.partition("=")[0])) for name in features]

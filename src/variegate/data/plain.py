@@ -1,6 +1,6 @@
 """Large tables of plain cells: compiled code reads the numbers, pandas the few other columns.
 
-Either the result is what pandas makes of the whole text, or None: then the caller reads it the slow way.
+The result is what pandas would return for the whole text, or None; then the caller falls back to pandas.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ import pandas as pd
 
 from ..threads import side_by_side
 
-_PART = 1 << 23  # bytes that one thread reads before it takes the next part, 20 ms
-_MOST_WORDS = 64  # columns that pandas reads; more are as fast without this detour
+_PART = 1 << 23  # bytes that one thread reads at a time, about 20 ms
+_MOST_WORDS = 64  # columns for pandas; with more, pandas alone is as fast
 _DELIMITERS = b",;\t|"
 
 ParseWords = Callable[[bytes, Sequence[int]], pd.DataFrame]
 
 
 class Plain(NamedTuple):
-    """Lines of a table below its header, and what is known about its columns.
+    """The lines of a table below its header, and what is known about its columns.
 
     text : the file from the first byte below the header
     words : columns that pandas reads
-    whole_types : whether columns of whole numbers become integers, as pandas makes them
-    parse_words : makes a frame of some columns (positions) from a column of zeros and theirs, as text
+    whole_types : whether columns of whole numbers become integers, as in pandas
+    parse_words : parses text that holds a column of zeros and then the given columns (positions)
     """
 
     text: memoryview
@@ -55,7 +55,7 @@ def read_plain(table: Plain) -> pd.DataFrame | None:
     from .scanner import ODD
 
     words = set(table.words)
-    for _ in range(2):  # the second time with the columns known in which a cell is no number
+    for _ in range(2):  # the second time, pandas reads the columns with cells that are not numbers
         found = _scanned(table, words) if len(words) <= _MOST_WORDS and len(words) < len(table.columns) else None
         if found is None:
             return None
@@ -63,12 +63,12 @@ def read_plain(table: Plain) -> pd.DataFrame | None:
         if not odd:
             return _frame(table, sorted(words), found)
         words |= odd
-        found = None  # two such tables would be in memory
+        found = None  # free the first table before the second is made
     return None
 
 
 def _scanned(table: Plain, words: set[int]) -> _Scanned | None:
-    """Read all lines, in parts side by side."""
+    """Read all lines, in parts, in parallel."""
     from .scanner import REFUSED, count_lines, powers_of_five, scan, word_keys
 
     parts = _parts(table.text)
@@ -94,10 +94,10 @@ def _scanned(table: Plain, words: set[int]) -> _Scanned | None:
 
 
 def _parts(text: memoryview) -> list[npt.NDArray[np.uint8]]:
-    """Cut text after line ends; the last line gets one if it has none, and blank lines below it go."""
+    """Split text at line ends; add a missing one to the last line, and drop blank lines below it."""
     everything = np.frombuffer(text, dtype=np.uint8)
     stop = everything.size
-    while stop and everything[stop - 1] == 26:  # how old programs end a file
+    while stop and everything[stop - 1] == 26:  # the end-of-file mark of old programs
         stop -= 1
     while stop and everything[stop - 1] in (10, 13):
         stop -= 1
@@ -109,7 +109,7 @@ def _parts(text: memoryview) -> list[npt.NDArray[np.uint8]]:
 
 
 def _line_start(text: npt.NDArray[np.uint8], before: int) -> int:
-    """Return where the line begins that holds the byte before a position."""
+    """Return the start of the line that holds the byte before a position."""
     width = 1 << 16
     while True:
         start = max(0, before - width)
@@ -120,7 +120,7 @@ def _line_start(text: npt.NDArray[np.uint8], before: int) -> int:
 
 
 def _frame(table: Plain, words: Sequence[int], found: _Scanned) -> pd.DataFrame:
-    """Put the columns together, with the numbers as one block."""
+    """Combine the columns, with the numbers as one block."""
     numbers = [j for j in range(len(table.columns)) if j not in set(words)]
     frame = pd.DataFrame(found.X, columns=numbers, copy=False)
     if table.whole_types and not found.kinds[numbers].all():

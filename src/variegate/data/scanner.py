@@ -1,8 +1,8 @@
-"""Compiled reading of plain cells: decimal numbers and missing values into a table, other columns copied as text.
+"""Compiled reader of plain cells: numbers and missing values go into a table, other columns are copied as text.
 
-Numbers are rounded correctly, as by Python's float. With at most 15 digits and a power of ten up to 10²², one division
-or multiplication of exact values does it. With up to 19 digits w and a power 10^q, w is multiplied by the first 128
-bits of 5^q; the product is too small by less than two units of its 128th bit, and where these two decide the rounding,
+Numbers are rounded correctly, like Python's float. With at most 15 digits and a power of ten up to 10²², one division
+or multiplication of exact values suffices. With up to 19 digits w and a power 10^q, w is multiplied by the first 128
+bits of 5^q; the product is too small by less than two units of its 128th bit, and if these two decide the rounding,
 the cell is left to the caller (Lemire, "Number parsing at a gigabyte per second", 2021).
 """
 
@@ -19,12 +19,12 @@ from ..types import FloatArray, IntArray
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]
 
-WHOLE, DECIMAL, ODD = range(3)  # kinds of cells, in the order in which they decide the kind of a column
+WHOLE, DECIMAL, ODD = range(3)  # kinds of cells; a column has the largest kind of its cells
 REFUSED = -1  # returned for text that is not plain
 _TAB, _NEWLINE, _RETURN, _SPACE, _QUOTE, _PLUS, _MINUS, _POINT, _ZERO = (ord(c) for c in '\t\n\r "+-.0')
 _EXPONENT, _SMALL_EXPONENT = ord("E"), ord("e")
 _LARGEST_POWER = 280  # |q|; w·10^q is then a normal number
-_LONGEST_WORD = 4  # bytes of the words for missing values
+_LONGEST_WORD = 4  # bytes of a word for a missing value
 _TENS = np.array([float(10**k) for k in range(23)])  # exact
 
 
@@ -44,7 +44,7 @@ def powers_of_five() -> Words:
 
 
 def word_keys(words: list[str]) -> Words:
-    """Return short words as numbers that `scan` compares with cells."""
+    """Return short words as numbers, which `scan` compares with cells."""
     return np.array([int.from_bytes(word.encode()) for word in words], dtype=np.uint64)
 
 
@@ -71,9 +71,9 @@ def scan(
 ) -> tuple[int, int]:
     """Read complete lines of text, the last byte a line end; return the rows read (or REFUSED) and bytes copied.
 
-    Cells of column j go to X[row, targets[j]], missing ones as NaN; kinds[j] becomes the largest kind seen. Where
-    targets[j] is negative they are copied word for word, below one another, a 0 at the beginning of each line, so
-    that none is blank. Rows of another width, and quotes other than around a whole cell of one line, are refused.
+    Cells of column j go to X[row, targets[j]], missing ones as NaN; kinds[j] becomes the largest kind seen. If
+    targets[j] is negative they are copied verbatim, a line per row, each starting with a 0 so that no line is blank.
+    Rows of a different width, and quotes other than around a whole cell on one line, are refused.
     """
     width = targets.size
     i = n = rows = 0
@@ -87,7 +87,7 @@ def scan(
                 i += 1
             start = i
             if targets[j] >= 0:
-                # short decimals at once, in place: three times as fast as through a call
+                # short decimals inline: three times as fast as a call
                 negative = text[i] == _MINUS
                 if negative:
                     i += 1
@@ -181,7 +181,7 @@ def _is_missing(text: Bytes, start: int, stop: int, missing: Words) -> bool:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def _number(text: Bytes, i: int, fives: Words) -> tuple[int, float, int]:
-    """Return where any number ends, its value, and its kind; ODD where it is none or needs a closer look."""
+    """Return the end of a number, its value, and its kind; ODD if it is not a number or not certainly rounded."""
     quoted = text[i] == _QUOTE
     i += quoted
     negative = text[i] == _MINUS
@@ -207,7 +207,7 @@ def _number(text: Bytes, i: int, fives: Words) -> tuple[int, float, int]:
 
 @numba.njit(cache=True, nogil=True)
 def _digits(text: Bytes, i: int, w: np.uint64) -> tuple[int, np.uint64, int, int]:
-    """Return where digits end, w with them appended, how many there are, and how many zeros stand before them."""
+    """Return the end of the digits, w with them appended, their number, and the number of leading zeros."""
     start = i
     while w == 0 and text[i] == _ZERO:
         i += 1
@@ -220,7 +220,7 @@ def _digits(text: Bytes, i: int, w: np.uint64) -> tuple[int, np.uint64, int, int
 
 @numba.njit(cache=True, nogil=True)
 def _power(text: Bytes, i: int) -> tuple[int, np.int64]:
-    """Return where an exponent ends, and its value, which is too large if it is none."""
+    """Return the end of an exponent, and its value, which is out of range if there is none."""
     negative = text[i] == _MINUS
     i += negative or text[i] == _PLUS
     power, start = np.int64(0), i
@@ -234,7 +234,7 @@ def _power(text: Bytes, i: int) -> tuple[int, np.int64]:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def _rounded(w: np.uint64, q: int, fives: Words) -> tuple[float, bool]:
-    """Return w·10^q rounded to the nearest double, and whether it is sure to be."""
+    """Return w·10^q rounded to the nearest double, and whether the rounding is certain."""
     if w <= 9007199254740992 and -22 <= q <= 22:  # 2^53
         return (np.float64(w) / _TENS[-q] if q < 0 else np.float64(w) * _TENS[q]), True
     if w == 0:

@@ -1,4 +1,4 @@
-"""STRING's own files: protein links, with aliases or info for names."""
+"""STRING files: protein links, with aliases or info for names."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _aliases(path: str | Path, text: str, nodes: set[str]) -> list[tuple[str, st
             f"least three tab-separated columns, got '{shortened(header)}'; download the file again"
         )
     rows = pick_columns(path, text, "\t", [0, 1, 2], quoted=False)
-    check_filled(path, rows[[0, 2]], text, "\t", quoted=False)  # an alias may be blank, but a line must not be short
+    check_filled(path, rows[[0, 2]], text, "\t", quoted=False)  # an alias may be blank, but short lines are errors
     rows = rows.iloc[1:]
     rows = rows[rows[0].isin(nodes)]
     return list(zip(rows[1], rows[0], strict=True))

@@ -1,4 +1,4 @@
-"""Tables of samples and features, with an outcome: one reader for all sources."""
+"""Read tables of samples and features, with an outcome, from any source."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _POLICIES = ("error", "drop_samples", "drop_features", "impute")
 
 @dataclass(frozen=True)
 class TableReport:
-    """What happened on the way from file to numbers.
+    """What reading did to the data.
 
     >>> TableReport(imputed={"age": 3}).imputed["age"]
     3
@@ -36,23 +36,23 @@ class TableReport:
     imputed: Mapping[str, int] = field(default_factory=dict)
     dropped_samples: tuple[str, ...] = ()
     dropped_features: tuple[str, ...] = ()
-    other_classes: int = 0  # samples of classes that were not asked for
-    codes: tuple[str, ...] = ()  # columns of few whole numbers, taken for quantities, that may be codes
+    other_classes: int = 0  # samples of classes that were not requested
+    codes: tuple[str, ...] = ()  # columns of few whole numbers, read as quantities, that may be codes
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table ready for a fit.
+    """A table ready to fit.
 
     Attributes
     ----------
     X : (N, M) numbers
-        Without missing values, float64 (float32 where the source is).
+        Without missing values; float64 (float32 if the source is).
     features : M names
     samples : N ids
-        "1", "2", … where the source has none.
+        "1", "2", … if the source has none.
     y : (N,), data frame or None
-        The outcome as it stands in the source; a column for each where several were named.
+        The outcome as in the source; a data frame if several were named.
     outcome : name or None
     groups : M labels
         For 0/1 columns the categorical column they come from, else None; `similarity.from_groups(table.groups)`
@@ -101,28 +101,28 @@ def read_table(
     outcome_table : a second source with the outcome, joined by sample id; samples that are not in it are
         left out, and a warning counts them
     outcome_id : column of the second source with the sample ids; None: its index or first column
-    classes : keep only samples of these classes of the outcome, as text; others may have missing values
-    always_include : columns that a fit will always include: those that only the second source has (age, cohort) become
-        features, too
+    classes : keep only samples of these classes, as text; the other samples may have missing values
+    always_include : columns that the fit will always include; those found only in the second source (age, cohort)
+        become features, too
     id_column : column with the sample ids; None: the index, or the first column if it has no name, is called "id",
         "sample", "patient_no" or the like (it must then differ in every row), or is text that does.
         With samples in columns: the features' names; None: the first column
-    samples : "rows", or "columns" where each row is a feature
+    samples : "rows", or "columns" if each row is a feature
     missing : "error" (names the columns and counts), "drop_samples", "drop_features" or "impute" (the median,
-        or the commonest category), or {column: value}: impute these (for new samples, say, what is usual in training),
-        and what "impute" does in columns that it does not name. Blank, NA, N/A, NaN, null and ? mean missing
-    categorical : columns to be read as categories although they hold numbers or many values; one name or several
+        or the most common category), or {column: value} to impute these values, such as medians of the training rows;
+        columns not named are treated as with "impute". Blank, NA, N/A, NaN, null and ? mean missing
+    categorical : columns to read as categories although they hold numbers or many values; one name or several
     drop : columns (and with samples in columns, features) to leave out; one name or several
-    delimiter : None: found in the header
-    trust : whether to read compressed files that unpack to more than a hundred times their size, which are refused
-        otherwise: a small file could fill the memory
+    delimiter : None: detected in the header
+    trust : whether to read compressed files that unpack to more than a hundred times their size; otherwise they are
+        refused, since a small file could exhaust memory
 
-    A column of text becomes one 0/1 column for each category, named "column=category".
+    A column of text becomes one 0/1 column per category, named "column=category".
 
     An .npz file holds the table as `X`, names of its columns as `features` (or feature_names, columns, symbols, genes,
-    names) and of its rows as `samples` (or sample_ids, ids, index), and any vectors with an entry for each row, one of
-    which may be the outcome, or several as one array: Y[0], Y[1], …; a warning tells of other arrays, which are
-    ignored. All names are checked before any cell is read.
+    names) and of its rows as `samples` (or sample_ids, ids, index), and vectors with one entry per row, any of which
+    may be the outcome; the columns of a 2-D array Y are called Y[0], Y[1], …. Other arrays are ignored, with a
+    warning. All names are checked before any cell is read.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -135,12 +135,10 @@ def read_table(
     """
     asked = Asked.of(outcome, id_column, outcome_id, always_include, categorical, drop)
     if samples not in ("rows", "columns"):
-        raise ValueError(f'expected samples "rows" or "columns", got {samples!r}')
+        raise ValueError(f'samples must be "rows" or "columns", got {samples!r}')
     missing, given = ("impute", dict(missing)) if isinstance(missing, Mapping) else (missing, {})
     if missing not in _POLICIES:
-        raise ValueError(
-            f"expected missing to be one of {', '.join(_POLICIES)}, or {{column: value}}, got {missing!r}"
-        )
+        raise ValueError(f"missing must be one of {', '.join(_POLICIES)}, or {{column: value}}, got {missing!r}")
     _check_values(given)
     with trusting(trust):
         parts = _read(source, outcome_table, asked, delimiter, turned=samples == "columns")
@@ -163,12 +161,12 @@ def read_table(
 
 
 def _read(source: Any, outcome_table: Any, asked: Asked, delimiter: str | None, turned: bool) -> Parts:
-    """Read both tables, after all names have been checked against their headers."""
+    """Check all names against the headers, then read both tables."""
     first = open_source(source, delimiter, turned=turned)
     second = None if outcome_table is None else open_source(outcome_table, delimiter)
     if not turned:
         asked.check(first.where, first.columns, second)
-    # with samples in columns, each column has a cell of each feature
+    # with samples in columns, each column holds all features, so none can be read by itself
     raw = first.read(None if turned and asked.categorical else asked.words, None if turned else asked.outcomes)
     if turned:
         beside = [name for name in asked.drop if name in raw.frame.columns]
@@ -187,11 +185,11 @@ def _read(source: Any, outcome_table: Any, asked: Asked, delimiter: str | None, 
 def _finish(parts: Parts, missing: str, given: Mapping[str, Any], asked: Asked) -> Table:
     where, frame = parts.raw.where, parts.raw.frame
     keep, columns, imputed = _resolve_missing(parts, missing, asked.always_include)
-    if not keep.all() or len(columns) < len(frame.columns):  # otherwise a copy for nothing
+    if not keep.all() or len(columns) < len(frame.columns):  # avoid a needless copy
         frame = frame.loc[keep, columns]
     if not len(frame) or not len(frame.columns):
         raise UnreadableInput(
-            Message(f"{where}: nothing is left after missing values were dropped; use ", Argument("missing", "impute"))
+            Message(f"{where}: nothing is left after dropping missing values; use ", Argument("missing", "impute"))
         )
     encoded = one_hot(fill_missing(frame, where, given) if imputed else frame, where, asked.categorical)
     constant = are_constant(encoded.X)
@@ -214,7 +212,7 @@ def _finish(parts: Parts, missing: str, given: Mapping[str, Any], asked: Asked) 
 def _resolve_missing(
     parts: Parts, policy: str, needed: Collection[str]
 ) -> tuple[npt.NDArray[np.bool_], list[str], dict[str, int]]:
-    """Return which rows and columns stay, and the counts of what is to be imputed."""
+    """Return the rows and columns to keep, and the number of values to impute in each column."""
     frame, y = parts.raw.frame, parts.y
     counts = missing_counts(frame)
     no_outcome = np.zeros(len(frame), dtype=bool) if y is None else y.isna().any(axis=1).to_numpy()
@@ -228,7 +226,7 @@ def _resolve_missing(
         raise UnreadableInput(
             Message(
                 Argument("always_include"),
-                f": '{name}' has {counts[name]} missing values, and features with missing values are to be left out; "
+                f": '{name}' has {counts[name]} missing values, but features with missing values are to be dropped; "
                 "give ",
                 Argument("missing", "impute"),
                 " or ",
@@ -240,13 +238,15 @@ def _resolve_missing(
 
 
 def _refuse_missing(parts: Parts, counts: dict[str, int]) -> NoReturn:
-    """Say which columns of which file have missing values, and what can be done."""
+    """Raise an error that names the columns and files with missing values, and the options."""
     outcomes = {} if parts.y is None else missing_counts(parts.y)
     elsewhere = parts.second is not None and (bool(outcomes) or not parts.joined.isdisjoint(counts))
     here = not elsewhere or any(name not in parts.joined for name in counts)
     places = [*([parts.raw.where] if here else []), *([str(parts.second)] if elsewhere else [])]
     where = " and ".join(dict.fromkeys(places))
-    others: tuple[str | Argument, ...] = (" to leave these samples out",)  # others do that, too: no outcome is made up
+    others: tuple[str | Argument, ...] = (
+        " to leave these samples out",
+    )  # any option drops these samples: outcomes are never imputed
     if counts:
         others = (", ", Argument("missing", "drop_features"), " or ", Argument("missing", "impute"))
     counts = {f"{name} (outcome)": n for name, n in outcomes.items()} | counts
@@ -257,7 +257,7 @@ def _refuse_missing(parts: Parts, counts: dict[str, int]) -> NoReturn:
 
 
 def _transposed(raw: RawTable, id_column: str | None) -> RawTable:
-    """Turn a table with one feature in each row on its side."""
+    """Transpose a table that has one feature per row."""
     frame = raw.frame
     if id_column is None and raw.ids is not None:
         names, body = list(raw.ids), frame
@@ -266,11 +266,11 @@ def _transposed(raw: RawTable, id_column: str | None) -> RawTable:
         check_column(raw, chosen, "a column of feature names")
         names, body = [str(value) for value in frame[chosen]], without(frame, [chosen])
     if not len(body.columns):
-        raise UnreadableInput(f"{raw.where}: expected a column for each sample, got only the names of the features")
+        raise UnreadableInput(f"{raw.where}: expected a column for each sample, got only feature names")
     check_names(names, raw.where, "rows (features)")
     turned = body.T.infer_objects()
     turned.columns = pd.Index(names)
-    line_of = None  # a row is a sample now, and no line of the file
+    line_of = None  # a row is now a sample, not a line of the file
     return RawTable(turned.reset_index(drop=True), raw.where, tuple(map(str, body.columns)), None, line_of)
 
 
@@ -278,9 +278,9 @@ def _check_values(given: Mapping[str, Any]) -> None:
     for name, value in given.items():
         number = isinstance(value, int | float | np.integer | np.floating) and bool(np.isfinite(value))
         if not number and not isinstance(value, str):
-            raise ValueError(f"expected a word or a finite number for missing[{name!r}], got {value!r}")
+            raise ValueError(f"missing[{name!r}] must be text or a finite number, got {value!r}")
 
 
 def _without(raw: RawTable, drop: Collection[str]) -> RawTable:
-    inside = [name for name in drop if name in raw.frame.columns]  # what stands beside is no feature anyway
+    inside = [name for name in drop if name in raw.frame.columns]  # columns of `beside` are not features anyway
     return replace(raw, frame=without(raw.frame, inside)) if inside else raw

@@ -1,4 +1,4 @@
-"""Text files as they come: gzipped or not, any line end, any delimiter; and what is wrong with them."""
+"""Read text files, gzipped or not, with any line end and delimiter, and say what is wrong with them."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ _EMPTY = "expected a file with content, got an empty one; download or export it 
 _BLANK_LINE = re.compile(r"^[ \t]+$", re.MULTILINE)
 _DELIMITERS = "\t,; |"
 _LONGEST_HEADER = 1000  # lines
-_LONGEST_BLANK = 1 << 16  # bytes up to which a file is looked at for anything but blanks
+_LONGEST_BLANK = 1 << 16  # bytes; smaller files are checked for anything but blanks
 csv.field_size_limit(2**31 - 1)  # annotation columns can exceed the default of 128 kB
 
 
-LARGEST_RATIO = 100  # of unpacked to packed bytes; text of numbers has 2 to 10, of zeros and ones 20
-SMALL_ENOUGH = 1 << 28  # bytes that are unpacked whatever the ratio
+LARGEST_RATIO = 100  # of unpacked to packed bytes; numbers as text have 2 to 10, zeros and ones 20
+SMALL_ENOUGH = 1 << 28  # bytes; files up to this size are unpacked whatever the ratio
 _trusted: ContextVar[bool] = ContextVar("trusted", default=False)
 
 
@@ -59,7 +59,7 @@ class Record(NamedTuple):
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """Return a file's content, unzipped if it is gzip; an empty or truncated file is an error."""
+    """Return a file's content, decompressed if it is gzip; an empty or truncated file is an error."""
     path = Path(path)
     try:
         content = path.read_bytes()
@@ -81,7 +81,7 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def _unpacked(path: Path, packed: bytes) -> bytes:
-    """Unzip piece by piece: a small file must not fill the memory, and signals are heard in between."""
+    """Decompress in pieces, so that a small file cannot exhaust memory and signals are handled in between."""
     unpacked = io.BytesIO()
     with gzip.GzipFile(fileobj=io.BytesIO(packed)) as file:
         while part := file.read(1 << 24):
@@ -91,7 +91,7 @@ def _unpacked(path: Path, packed: bytes) -> bytes:
 
 
 def check_unpacked(path: str | Path, packed: int, unpacked: int) -> None:
-    """Refuse a file that would unpack to far more than tables do, unless files are trusted."""
+    """Reject a file that unpacks to far more than tables do, unless files are trusted."""
     if unpacked > max(LARGEST_RATIO * packed, SMALL_ENOUGH) and not _trusted.get():
         raise UnreadableInput(
             Message(
@@ -105,7 +105,7 @@ def check_unpacked(path: str | Path, packed: int, unpacked: int) -> None:
 
 @contextmanager
 def trusting(yes: bool) -> Iterator[None]:
-    """Unpack files whatever their ratio, if yes, for as long as this lasts."""
+    """If `yes`, unpack files whatever their ratio inside this context."""
     before = _trusted.set(yes or _trusted.get())
     try:
         yield
@@ -114,7 +114,7 @@ def trusting(yes: bool) -> Iterator[None]:
 
 
 class Loaded(NamedTuple):
-    """A file whose text has been read, in place of its path: pipes can be read only once."""
+    """A path with the text already read from it, since pipes can be read only once."""
 
     path: str | Path
     text: str
@@ -133,7 +133,7 @@ def read_text(path: str | Path | Loaded) -> str:
 
 
 def check_text(path: str | Path, content: bytes) -> None:
-    """Refuse what is no UTF-8 text."""
+    """Reject content that is not UTF-8 text."""
     for magic, name in _OTHER_FORMATS.items():
         if content[: len(magic)].lower() == magic.lower():
             raise UnreadableInput(
@@ -157,14 +157,16 @@ def check_text(path: str | Path, content: bytes) -> None:
 
 def normalised(content: bytes) -> str:
     """Return UTF-8 bytes as text, without a byte-order mark, line ends as newlines, blank lines empty."""
-    text = content.decode("utf-8-sig").rstrip("\x1a")  # how old programs end a file
+    text = content.decode("utf-8-sig").rstrip("\x1a")  # the end-of-file mark of old programs
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    maybe_blank = text.startswith((" ", "\t")) or "\n " in text or "\n\t" in text  # far faster than the expression
+    maybe_blank = (
+        text.startswith((" ", "\t")) or "\n " in text or "\n\t" in text
+    )  # far faster than the regular expression
     return _BLANK_LINE.sub("", text) if maybe_blank else text
 
 
 def _first_undecodable(content: bytes) -> int | None:
-    """Return the first byte that is not UTF-8, or None, without holding all of it as text."""
+    """Return the position of the first byte that is not UTF-8, or None, without decoding everything at once."""
     view, start, step = memoryview(content), 0, 1 << 20
     while start < len(content):
         try:
@@ -197,7 +199,7 @@ def find_delimiter(path: str | Path, line: str) -> str:
 
 
 def check_delimiter(delimiter: str | None) -> None:
-    """Refuse a delimiter that is no single character."""
+    """Reject a delimiter that is not a single character."""
     if delimiter is not None and not (isinstance(delimiter, str) and len(delimiter) == 1):
         raise ValueError(
             Message(Argument("delimiter"), f" must be one character, such as ',' or '\\t', got {delimiter!r}")
@@ -205,7 +207,7 @@ def check_delimiter(delimiter: str | None) -> None:
 
 
 def records(path: str | Path, text: str, delimiter: str, quoted: bool = True) -> Iterator[Record]:
-    """Yield the records of delimited text, blank lines skipped, quoted fields resolved (or quotes as characters)."""
+    """Yield the records of delimited text, without blank lines; with `quoted=False` quotes are ordinary characters."""
     reader = csv.reader(
         _lines(text),
         delimiter=delimiter,
@@ -224,7 +226,7 @@ def records(path: str | Path, text: str, delimiter: str, quoted: bool = True) ->
 
 
 def _lines(text: str) -> Iterator[str]:
-    """Yield lines with their ends; io.StringIO would first copy the text at four bytes a letter."""
+    """Yield lines with their ends; io.StringIO would first copy the text at four bytes per character."""
     start = 0
     while stop := text.find("\n", start) + 1:
         yield text[start:stop]
@@ -234,7 +236,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def open_quote(path: str | Path, text: str, delimiter: str) -> str:
-    """Return the message for text whose last quote is never closed: it names the line that opens it."""
+    """Return the message for text with an unclosed quote, with the line that opens it."""
     line, before = 1, 0
     for record in records(path, text, delimiter):
         line, before = before + 1, record.line
@@ -242,14 +244,14 @@ def open_quote(path: str | Path, text: str, delimiter: str) -> str:
 
 
 def without_comments(text: str, is_header: Callable[[str], bool] = lambda line: False) -> str:
-    """Blank the comment lines that are no header, so that line numbers stay right."""
+    """Blank the comment lines that are not the header, so that line numbers stay right."""
     if "#" not in text:
         return text
     return "\n".join("" if is_comment(line) and not is_header(line) else line for line in text.split("\n"))
 
 
 def is_comment(line: str) -> bool:
-    """Tell lines that begin with '#'."""
+    """Whether a line begins with '#'."""
     return line.startswith("#") or line.lstrip(" ").startswith("#")
 
 
@@ -260,7 +262,7 @@ def line_of(path: str | Path, text: str, delimiter: str, row: int, quoted: bool 
 
 
 def first_record(text: str) -> str:
-    """Return the first line that is not blank, and with it those that a quote in it runs on to."""
+    """Return the first line that is not blank, with the lines that a quoted cell in it continues on."""
     line = first_line(text)
     whole, lines = line, io.StringIO(text[text.index(line) + len(line) + 1 :]) if line.count('"') % 2 else ()
     for more in islice(lines, _LONGEST_HEADER):
@@ -271,11 +273,11 @@ def first_record(text: str) -> str:
 
 
 def first_line(text: str) -> str:
-    """Return the first line that is not blank, or nothing."""
+    """Return the first line that is not blank, or ""."""
     return next((line for line in io.StringIO(text) if line.strip()), "").rstrip("\n")
 
 
 def shortened(cell: str, width: int = 40) -> str:
-    """Return a cell as an error message shows it: on one line, and not too long."""
+    """Return a cell for error messages: on one line, and not too long."""
     plain = " ".join(cell.split())
     return plain if len(plain) <= width else plain[: width - 1] + "…"

@@ -63,18 +63,11 @@ class SetDistribution(SetLaw, Protocol):
     """
 
     @property
-    def log_eigenvalues(self) -> FloatArray:
-        """Logs of the non-zero eigenvalues of L; adding t to θ adds t to them."""
-
-    @property
     def rank(self) -> int:
         """Size of the largest set with positive probability."""
 
     def marginal_kernel(self, rows: npt.ArrayLike, cols: npt.ArrayLike | None = None) -> FloatArray:
         """K[rows, cols], where P(A ⊆ S) = det(K_A)."""
-
-    def covariance_matvec(self, v: npt.ArrayLike) -> FloatArray:
-        """Cov(γ)v, shape (M,)."""
 
     def sample_fixed_size(self, k: int, n: int, rng: np.random.Generator | int) -> list[IntArray]:
         """Draw n sets given |S| = k."""

@@ -194,11 +194,7 @@ class LowRankDPP:
     def log_prob(self, S: npt.ArrayLike) -> float:
         """log q(S); −inf if the rows of S are linearly dependent. O(d|S|²) after the normaliser."""
         # near the span tolerance, the normaliser may omit a set that still has positive weight
-        return min(self._log_weight(as_index_set(S, self.n_items)) - self.log_normalizer, 0.0)
-
-    def _log_weight(self, S: IntArray) -> float:
-        """θ(S) + log det([ΦΦᵀ]_S)."""
-        return self._weights.log_weight(S)
+        return min(self._weights.log_weight(as_index_set(S, self.n_items)) - self.log_normalizer, 0.0)
 
     @underflow_is_zero
     def inclusion_prob(self) -> FloatArray:

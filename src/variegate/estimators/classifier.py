@@ -71,6 +71,9 @@ class DiverseClassifier(ClassifierMixin, DiverseSelector):  # type: ignore[misc]
         scores = logit(np.clip(self.predict_proba(X), 1e-300, 1 - 1e-16))
         return np.asarray(scores[:, 1] if len(self.classes_) == 2 else scores)
 
+    def _shaped(self, intercept: FloatArray, coef: FloatArray) -> tuple[Any, FloatArray]:
+        return intercept, coef
+
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of new rows (n,)."""
         probabilities = self.predict_proba(X)

@@ -82,9 +82,6 @@ class DiverseCounts(DiverseSelector):
     def _encoded(self, y: NDArray[Any], weights: FloatArray | None) -> NDArray[Any]:
         return y
 
-    def _shaped(self, intercept: FloatArray, coef: FloatArray) -> tuple[float, FloatArray]:
-        return float(intercept[0]), coef[0]
-
     def _exposed(self, X: Any, exposure: Any) -> Any:
         (law,) = self._laws(X)
         if exposure is None:

@@ -51,9 +51,6 @@ class DiverseRegressor(RegressorMixin, DiverseSelector):  # type: ignore[misc]
                 f"y must hold numbers, got {example!r} among others; for classes use DiverseClassifier."
             ) from None
 
-    def _shaped(self, intercept: FloatArray, coef: FloatArray) -> tuple[float, FloatArray]:
-        return float(intercept[0]), coef[0]
-
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Mean of y for new rows (n, M), averaged over sets; with `return_std` also its standard deviation (n,)."""
         (law,) = self._laws(X)

@@ -220,8 +220,8 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _shaped(self, intercept: FloatArray, coef: FloatArray) -> tuple[Any, FloatArray]:
-        """Intercepts (K,) and coefficients (K, M) as they are published."""
-        return intercept, coef
+        """Intercepts (K,) and coefficients (K, M) as they are published: of one outcome, a number and (M,)."""
+        return float(intercept[0]), coef[0]
 
     # --- results -------------------------------------------------------------------------------------------
 

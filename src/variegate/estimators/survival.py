@@ -80,9 +80,6 @@ class DiverseSurvival(DiverseSelector):
     def _encoded(self, y: NDArray[Any], weights: FloatArray | None) -> NDArray[Any]:
         return y
 
-    def _shaped(self, intercept: FloatArray, coef: FloatArray) -> tuple[float, FloatArray]:
-        return float(intercept[0]), coef[0]
-
     @property
     def unique_times_(self) -> FloatArray:
         """Times of events (K,)."""

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from ..sets import membership
 from ..types import IntArray
 from .target import Target
 
@@ -121,8 +122,7 @@ def resize(target: Target, S: IntArray, size: int, settled: IntArray = NOTHING) 
     """
     while len(S) != size:
         gains = target.log_odds(target.evaluate([S]))[0]
-        inside = np.zeros(target.n_features, dtype=bool)
-        inside[S] = True
+        inside = membership([S], target.n_features)[0]
         wrong = inside if len(S) < size else ~inside
         gains = np.where(inside, -gains, gains)
         gains[wrong] = -np.inf

@@ -75,7 +75,7 @@ class LookOutside:
 
     def of_columns(self, found: tuple[FloatArray, FloatArray], columns: slice) -> Outside:
         """Odds and likelihood ratios of the columns."""
-        scale = self.moments.inverse_scale[columns]
+        scale = self.moments.take(columns).inverse_scale
         cross, squares = found[0] * scale, found[1] * scale**2
         tilt = np.zeros(len(scale)) if self.tilt is None else self.tilt[columns].copy()
         tilt[(scale == 0) | ~self.left_out[columns]] = -np.inf

@@ -19,7 +19,7 @@ from ..likelihoods import (
     roughly,
 )
 from ..priors import Prior, volume_prior
-from ..sets import as_index_set, as_size
+from ..sets import as_index_set, as_size, membership
 from ..types import FloatArray, IntArray
 
 Family = Literal["dpp", "bernoulli"]
@@ -385,14 +385,6 @@ class Target:
     def _remember(self, found: dict[bytes, Evaluation]) -> None:
         self._cache.update(found)
         _forget(self._cache, max(CACHE_BYTES // (16 * self.n_features), 1))
-
-
-def membership(sets: Sequence[IntArray], n_features: int) -> npt.NDArray[np.bool_]:
-    """γ of each set (n, M)."""
-    members = np.zeros((len(sets), n_features), dtype=bool)
-    for row, S in zip(members, sets, strict=True):
-        row[S] = True
-    return members
 
 
 def _forget(known: dict[bytes, Any], room: int) -> None:

@@ -15,7 +15,7 @@ from .protocol import Block, Work, blocks_of, by_rows, check_numbers, here
 
 @dataclass(frozen=True, eq=False)
 class ArrayTable:
-    """A numeric array (N, M), perhaps a memory map; whole numbers stay as narrow as they are.
+    """A numeric array (N, M), perhaps a memory map; integers keep their type.
 
     >>> ArrayTable(np.arange(6, dtype=np.int8).reshape(2, 3)).columns(np.array([2]))
     array([[2],
@@ -35,31 +35,31 @@ class ArrayTable:
         return int(self.X.shape[0]), int(self.X.shape[1])
 
     def columns(self, S: IntArray) -> npt.NDArray[Any]:
-        """Some columns (N, |S|)."""
+        """Return some columns (N, |S|)."""
         return np.ascontiguousarray(self.X[:, S])
 
     def over_columns(self, work: Work) -> Iterator[tuple[slice, Any]]:
-        """One pass, along the order in which the numbers are stored."""
+        """Make one pass, in storage order."""
         return here(self.groups, self.read, work)
 
     @property
     def groups(self) -> list[list[Block]]:
-        """The blocks in which it is read, those of the same columns together."""
+        """The blocks to read, grouped by columns."""
         return blocks_of(self.shape) if self.X.flags.f_contiguous else by_rows(self.shape)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the numbers."""
+        """Type of the numbers."""
         return self.X.dtype
 
     def read(self, block: Block) -> npt.NDArray[Any]:
-        """The numbers of a block."""
+        """Read the numbers of a block."""
         return np.asarray(self.X[block.rows, block.columns])
 
 
 @dataclass(frozen=True, eq=False)
 class SparseTable:
-    """A scipy.sparse table, of which some columns at a time are made dense for a pass.
+    """A scipy.sparse table; a pass makes some columns at a time dense.
 
     >>> from scipy import sparse
     >>> SparseTable(sparse.csc_array(np.eye(2))).columns(np.array([1])).toarray()
@@ -77,23 +77,23 @@ class SparseTable:
         return int(self.X.shape[0]), int(self.X.shape[1])
 
     def columns(self, S: IntArray) -> Any:
-        """Some columns (N, |S|), sparse."""
+        """Return some columns (N, |S|), sparse."""
         return self.X[:, S]
 
     def over_columns(self, work: Work) -> Iterator[tuple[slice, Any]]:
-        """One pass, in blocks of columns."""
+        """Make one pass, in blocks of columns."""
         return here(blocks_of(self.shape), lambda block: self.X[:, block.columns].toarray(), work)
 
 
 def open_npy(path: str | Path) -> ArrayTable:
-    """A .npy file of numbers, memory-mapped; names of columns and rows stand beside it, one a line.
+    """Memory-map a .npy file of numbers; text files next to it may name its columns and rows, one name per line.
 
-    For genes.npy these are genes.columns.txt and genes.rows.txt, if there are any.
+    For genes.npy these are genes.columns.txt and genes.rows.txt.
     """
     path = Path(path)
     try:
         X = np.load(path, mmap_mode="r", allow_pickle=False)
-    except Exception as error:  # numpy raises many kinds for bytes that are no array
+    except Exception as error:  # numpy raises many types for bytes that are not an array
         objects = any(word in str(error) for word in ("pickle", "Python objects"))
         reason = "it holds objects, not numbers" if objects else f"it cannot be read ({error})"
         raise UnreadableInput(f"{path}: expected an array in .npy format, but {reason}") from None
@@ -111,8 +111,8 @@ def _lines(path: Path, n: int) -> npt.NDArray[Any] | None:
     try:
         found = path.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError:
-        raise UnreadableInput(f"{path}: expected text in UTF-8, one name a line; save it as UTF-8") from None
+        raise UnreadableInput(f"{path}: expected UTF-8 text, one name per line; save it as UTF-8") from None
     if len(found) != n:
-        raise UnreadableInput(f"{path}: expected {n:,} names, one a line, got {len(found):,}")
+        raise UnreadableInput(f"{path}: expected {n:,} names, one per line, got {len(found):,}")
     check_names(found, str(path), "lines")
     return np.array(found, dtype=object)

@@ -1,4 +1,4 @@
-"""A large table with further columns beside it."""
+"""A large table with further columns."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from .protocol import Block, LargeTable, Work
 
 @dataclass(frozen=True, eq=False)
 class WithColumns:
-    """A table, and on its right columns that are in memory, such as covariates of genotypes.
+    """A table with columns in memory appended on the right, such as covariates of genotypes.
 
     >>> from variegate.large import as_large_table
     >>> both = WithColumns(as_large_table(np.eye(2)), ArrayTable(np.array([[50.0], [60.0]])))
@@ -45,7 +45,7 @@ class WithColumns:
         return self.table.samples
 
     def columns(self, S: IntArray) -> npt.NDArray[Any]:
-        """Some columns (N, |S|)."""
+        """Return some columns (N, |S|)."""
         M = self.table.shape[1]
         own = S < M
         if own.all():
@@ -56,7 +56,7 @@ class WithColumns:
         return out
 
     def over_columns(self, work: Work) -> Iterator[tuple[slice, Any]]:
-        """One pass over both."""
+        """Make one pass over both."""
         yield from self.table.over_columns(work)
         shifted = _Shifted(work, self.table.shape[1])
         for columns, found in self.further.over_columns(shifted):
@@ -65,7 +65,7 @@ class WithColumns:
 
 @dataclass(frozen=True)
 class _Shifted:
-    """Work on columns that stand further to the right."""
+    """Work on columns that are shifted to the right."""
 
     work: Work
     by: int

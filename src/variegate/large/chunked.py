@@ -1,4 +1,4 @@
-"""Tables in chunks on disk: zarr arrays, and Parquet files by row groups."""
+"""Tables stored in chunks on disk: zarr arrays, and Parquet files by row groups."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -28,16 +28,16 @@ class ZarrTable:
         return int(self.X.shape[0]), int(self.X.shape[1])
 
     def columns(self, S: IntArray) -> npt.NDArray[Any]:
-        """Some columns (N, |S|)."""
+        """Return some columns (N, |S|)."""
         return np.asarray(self.X.get_orthogonal_selection((slice(None), S)))
 
     def over_columns(self, work: Work) -> Iterator[tuple[slice, Any]]:
-        """One pass, by whole chunks."""
+        """Make one pass, by whole chunks."""
         return here(self.groups, self.read, work)
 
     @property
     def groups(self) -> list[list[Block]]:
-        """Blocks of one chunk, or with as many of those below and beside it as there is room for."""
+        """Blocks of one chunk, or of as many neighbouring chunks as fit into a block."""
         (N, M), (high, wide) = self.shape, self.X.chunks
         rows = min(high * max(1, BLOCK_BYTES // (4 * high * wide)), N)
         beside = max(1, min(BLOCK_BYTES // (4 * rows * wide), WIDEST // wide)) if rows == N else 1
@@ -45,21 +45,21 @@ class ZarrTable:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the numbers."""
+        """Type of the numbers."""
         kind: np.dtype[Any] = self.X.dtype
         return kind
 
     def read(self, block: Block) -> npt.NDArray[Any]:
-        """The numbers of a block."""
+        """Read the numbers of a block."""
         return np.asarray(self.X[block.rows, block.columns])
 
 
 def open_zarr(path: str | Path) -> ZarrTable:
-    """A zarr array, or a group with an array "X" and perhaps "columns" and "rows" (names)."""
+    """Open a zarr array, or a group with an array "X" and perhaps "columns" and "rows" (names)."""
     zarr = optional("zarr", "zarr")
     try:
         found = zarr.open(str(path), mode="r")
-    except Exception as error:  # zarr raises many kinds
+    except Exception as error:  # zarr raises many types
         raise UnreadableInput(
             f"{path}: expected a zarr array or group, but it cannot be opened ({in_brief(error)})"
         ) from None
@@ -81,12 +81,12 @@ def open_zarr(path: str | Path) -> ZarrTable:
 
 
 def check_whole(path: str | Path, X: Any) -> None:
-    """Chunks that were never written read as the fill value, silently: most likely a copy that was cut short."""
+    """Reject missing chunks: they read as the fill value, and most likely the copy is incomplete."""
     stored, wanted = int(X.nchunks_initialized), int(X.nchunks)
     if stored < wanted:
         raise UnreadableInput(
-            f"{path}: {wanted - stored:,} of {wanted:,} chunks are missing, and would read as {X.fill_value}; copy it "
-            f"again, or, if they hold nothing but {X.fill_value}, write it with config={{'write_empty_chunks': True}}"
+            f"{path}: {wanted - stored:,} of {wanted:,} chunks are missing and would read as {X.fill_value}; copy it "
+            f"again, or, if they hold only {X.fill_value}, write it with config={{'write_empty_chunks': True}}"
         )
 
 
@@ -97,7 +97,7 @@ class ParquetTable:
     file: Any  # pyarrow.parquet.ParquetFile
     names: npt.NDArray[Any]
     samples: npt.NDArray[Any] | None = None
-    _one_reader: Lock = field(default_factory=Lock, repr=False)  # a file has one place at which it is read
+    _one_reader: Lock = field(default_factory=Lock, repr=False)  # the file has a single read position
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -105,13 +105,13 @@ class ParquetTable:
         return int(self.file.metadata.num_rows), len(self.names)
 
     def columns(self, S: IntArray) -> npt.NDArray[Any]:
-        """Some columns (N, |S|), NaN where missing."""
+        """Return some columns (N, |S|), NaN if missing."""
         with self._one_reader:
             found = self.file.read(columns=self.names[S].tolist())
         return _as_array(found) if len(S) else np.empty((self.shape[0], 0))
 
     def over_columns(self, work: Work) -> Iterator[tuple[slice, Any]]:
-        """One pass, by row groups."""
+        """Make one pass, by row groups."""
         heights = [self.file.metadata.row_group(g).num_rows for g in range(self.file.num_row_groups)]
         ends = np.cumsum(heights).tolist()
         number = {end - height: g for g, (end, height) in enumerate(zip(ends, heights, strict=True))}
@@ -135,11 +135,11 @@ def _as_array(table: Any) -> npt.NDArray[Any]:
 
 
 def open_parquet(path: str | Path) -> ParquetTable:
-    """The columns of numbers of a Parquet file."""
+    """Open the numeric columns of a Parquet file."""
     parquet, types = optional("pyarrow.parquet", "tables"), optional("pyarrow.types", "tables")
     try:
         file = parquet.ParquetFile(path)
-    except Exception as error:  # pyarrow raises many kinds
+    except Exception as error:  # pyarrow raises many types
         raise UnreadableInput(
             f"{path}: expected a Parquet file, but it cannot be opened ({in_brief(error)})"
         ) from None

@@ -1,4 +1,4 @@
-"""Dask arrays: each chunk is looked at where it is, and only what was found travels."""
+"""Dask arrays: each chunk is processed where it is, and only results travel."""
 
 import sys
 import time
@@ -16,15 +16,15 @@ from ..data import optional
 from ..types import IntArray
 from .protocol import Block, Work, check_numbers, here
 
-WAIT = 2.0  # seconds after which it is seen who of the workers is still there
-LOOK = 0.005  # seconds between looks at a result
-FETCHING = 30.0  # seconds for a result, which is small, to travel
-PATIENCE = 120.0  # seconds that a cluster may be without any worker
+WAIT = 2.0  # seconds between checks for lost workers
+LOOK = 0.005  # seconds between polls of a result
+FETCHING = 30.0  # seconds to fetch a result, which is small
+PATIENCE = 120.0  # seconds that a cluster may have no worker
 
 
 @dataclass(frozen=True, eq=False)
 class DaskTable:
-    """A Dask array (N, M), on the cluster that this process is connected to, or in this process."""
+    """A Dask array (N, M), computed on the cluster that this process is connected to, or else in this process."""
 
     X: Any
     names: npt.NDArray[Any] | None = None
@@ -33,9 +33,7 @@ class DaskTable:
     def __post_init__(self) -> None:
         check_numbers(self.X)
         if np.isnan(np.array(self.X.shape, dtype=float)).any():
-            raise ValueError(
-                "X must have chunks of known sizes, got some that are not; X.compute_chunk_sizes() counts."
-            )
+            raise ValueError("X must have chunks of known sizes, got unknown ones; call X.compute_chunk_sizes().")
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -43,7 +41,7 @@ class DaskTable:
         return int(self.X.shape[0]), int(self.X.shape[1])
 
     def columns(self, S: IntArray) -> npt.NDArray[Any]:
-        """Some columns (N, |S|): of each chunk only those are sent."""
+        """Return some columns (N, |S|); only these are sent."""
         order = np.argsort(S, kind="stable")
         found = [part for _, part in self.over_columns(SomeColumns(S[order]))]
         out = np.empty((self.shape[0], len(S)), dtype=self.X.dtype)
@@ -51,7 +49,7 @@ class DaskTable:
         return out
 
     def over_columns(self, work: Work) -> Iterator[tuple[slice, Any]]:
-        """One pass over the chunks."""
+        """Make one pass over the chunks."""
         groups, client = _blocks(self.X.chunks), _client()
         if client is not None:
             return on_cluster(client, self.X, groups, work)
@@ -60,26 +58,26 @@ class DaskTable:
 
 @dataclass(frozen=True)
 class SomeColumns:
-    """The work of gathering some columns, sorted."""
+    """Gather some columns; S is sorted."""
 
     S: IntArray
 
     def of_block(self, values: npt.NDArray[Any], block: Block) -> npt.NDArray[Any]:
-        """Those of a block."""
+        """Return the columns of S in a block."""
         start, stop = block.columns.start, block.columns.stop
         return np.ascontiguousarray(values[:, self.S[(start <= self.S) & (stop > self.S)] - start])
 
     def together(self, upper: npt.NDArray[Any], lower: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """One below the other."""
+        """Stack them."""
         return np.vstack([upper, lower])
 
     def of_columns(self, found: npt.NDArray[Any], columns: slice) -> npt.NDArray[Any]:
-        """All rows."""
+        """Return all rows."""
         return found
 
 
 def _client() -> Any:
-    """The client that is connected to a cluster, if there is one."""
+    """Return the client of the connected cluster, or None."""
     distributed = sys.modules.get("distributed")
     try:
         return None if distributed is None else distributed.default_client()
@@ -98,7 +96,7 @@ def _slices(sizes: tuple[int, ...]) -> list[slice]:
 
 
 def on_cluster(client: Any, X: Any, groups: Sequence[Sequence[Block]], work: Work) -> Iterator[tuple[slice, Any]]:
-    """A pass on the workers of a cluster. If one is lost, what was to be done there is handed out again."""
+    """Make a pass on the workers of a cluster. If one is lost, its tasks are submitted again."""
     alive = wait_for_workers(client)
     sent = client.scatter(work, broadcast=True, hash=False)
     chunks, submit = _chunks(client, sent, X)
@@ -110,17 +108,17 @@ def on_cluster(client: Any, X: Any, groups: Sequence[Sequence[Block]], work: Wor
                     yield group[0].columns, results[j].result(timeout=FETCHING)
                     break
             except TimeoutError:
-                if results[j].status == "error":  # not we waited too long, but a worker, for a disk
+                if results[j].status == "error":  # the timeout happened on a worker, not here
                     raise
             before, alive = alive, wait_for_workers(client)
-            if before - alive:  # a chunk is looked at where it is, and no one is there any more
+            if before - alive:  # tasks are bound to the worker that held the chunk, which is gone
                 late = [i for i in range(j, len(groups)) if results[i].status != "finished"]
                 again = submit([(chunks[i], groups[i]) for i in late])
                 results = [dict(zip(late, again, strict=True)).get(i, old) for i, old in enumerate(results)]
 
 
 def _is_done(result: Any) -> bool:
-    """Whether there is a result within WAIT; polled, for a timeout that ends as it comes breaks distributed."""
+    """Wait for a result up to WAIT; polls, because a result that arrives as a timeout ends breaks distributed."""
     end = time.monotonic() + WAIT
     while not result.done() and time.monotonic() < end:
         time.sleep(LOOK)
@@ -131,7 +129,7 @@ Submit = Callable[[list[tuple[list[Any], Sequence[Block]]]], list[Any]]
 
 
 def _chunks(client: Any, sent: Any, X: Any) -> tuple[list[list[Any]], Submit]:
-    """The chunks, those of the same columns together, and how they are looked at: futures for each such group."""
+    """Return the chunks, grouped by columns, and the function that submits work on such groups."""
     rows, columns = X.numblocks
     held = {future.key: future for future in sys.modules["distributed"].futures_of(X)}
     keys = [[(X.name, i, j) for i in range(rows)] for j in range(columns)]
@@ -143,7 +141,7 @@ def _chunks(client: Any, sent: Any, X: Any) -> tuple[list[list[Any]], Submit]:
 
 
 def _where_they_are(client: Any, sent: Any, groups: list[tuple[list[Any], Sequence[Block]]]) -> list[Any]:
-    """Chunks in memory are looked at by a worker that holds them; Dask would move them to one that has time."""
+    """Submit work on chunks in memory to the workers that hold them; Dask would move them to an idle one."""
     every = [chunk for chunks, _ in groups for chunk in chunks]
     sys.modules["distributed"].wait(every)
     places = client.who_has(every)
@@ -158,7 +156,7 @@ def _anywhere(client: Any, sent: Any, groups: list[tuple[list[Any], Sequence[Blo
 
 
 def _submitted(client: Any, sent: Any, chunks: list[Any], blocks: Sequence[Block], places: list[Any]) -> Any:
-    """The future of the result for the columns of some blocks."""
+    """Return the future of the result for one group of blocks."""
     parts = [
         client.submit(_of_block, sent, chunk, block, workers=place, pure=False)
         for chunk, block, place in zip(chunks, blocks, places, strict=True)
@@ -167,31 +165,31 @@ def _submitted(client: Any, sent: Any, chunks: list[Any], blocks: Sequence[Block
 
 
 class Recipe:
-    """How to make a chunk that is not in memory: it is made, looked at and dropped in one task, so it never moves."""
+    """How to make a chunk that is not in memory: made, processed and dropped in one task, so it never moves."""
 
     def __init__(self, chunk: Any) -> None:
         self.chunk = chunk
 
     def made(self) -> npt.NDArray[Any]:
-        """The numbers."""
+        """Compute the numbers."""
         return np.asarray(self.chunk.compute(scheduler="synchronous"))
 
 
 def wait_for_workers(client: Any) -> set[str]:
-    """The addresses of the workers; there must be one after a while."""
+    """Return the addresses of the workers, after waiting for at least one."""
     for _ in range(int(PATIENCE / WAIT) + 1):
         found = set(client.nthreads())
         if found:
             return found
         time.sleep(WAIT)
     raise TimeoutError(
-        f"The Dask cluster has had no worker for {PATIENCE:g} seconds: start some with `dask worker ADDRESS`."
+        f"The Dask cluster has had no worker for {PATIENCE:g} seconds; start some with `dask worker ADDRESS`."
     )
 
 
 def _of_block(work: Work, chunk: Any, block: Block) -> Any:
     values = chunk.made() if isinstance(chunk, Recipe) else chunk
-    # one thread, as sums of another order differ in their last digits: where a chunk is must not change a result
+    # one thread, so that sums have the same order wherever the chunk is
     with threadpool_limits(1, user_api="blas"):
         return work.of_block(values, block)
 
@@ -205,7 +203,7 @@ def _of_columns(work: Work, parts: list[Any], columns: slice) -> Any:
 
 
 def file_on_cluster(path: str | Path, opened: Callable[[str], Any]) -> DaskTable:
-    """A table in a file as a Dask array whose chunks workers read themselves; `opened` opens it there."""
+    """Return a file as a Dask array whose chunks the workers read themselves, after opening it with `opened`."""
     dask_array = optional("dask.array", "cluster")
     path = str(Path(path).resolve())
     table = opened(path)

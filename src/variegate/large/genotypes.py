@@ -21,7 +21,7 @@ FAM = {0: "family", 1: "sample"}
 
 @dataclass(frozen=True, eq=False)
 class Genotypes:
-    """Counts of an allele (0, 1, 2) in a .bed file, decoded block by block; two bits a genotype on disk."""
+    """Allele counts (0, 1, 2) in a .bed file, decoded block by block; two bits per genotype on disk."""
 
     path: Path
     names: npt.NDArray[Any]  # (M,) of the variants
@@ -36,7 +36,7 @@ class Genotypes:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the numbers as they are read; NaN where missing."""
+        """Type of the numbers as read; NaN if missing."""
         return np.dtype(np.float32)
 
     @cached_property
@@ -45,20 +45,20 @@ class Genotypes:
         return bed_reader.open_bed(self.path, iid_count=self.shape[0], sid_count=self.shape[1], properties={})
 
     def columns(self, S: IntArray) -> npt.NDArray[Any]:
-        """Some variants (N, |S|), NaN where missing."""
+        """Return some variants (N, |S|), NaN if missing."""
         return np.ascontiguousarray(self._bed.read(np.s_[:, S], dtype="float32"))
 
     def over_columns(self, work: Work) -> Iterator[tuple[slice, Any]]:
-        """One pass, in blocks of variants."""
+        """Make one pass, in blocks of variants."""
         return here(self.groups, self.read, work)
 
     @property
     def groups(self) -> list[list[Block]]:
-        """Blocks of variants, which follow each other in the file."""
+        """Blocks of variants, which are contiguous in the file."""
         return blocks_of(self.shape)
 
     def read(self, block: Block) -> npt.NDArray[Any]:
-        """The numbers of a block."""
+        """Read the numbers of a block."""
         found = self._bed.read(np.s_[block.rows, block.columns], dtype="float32", order="F", num_threads=1)
         return np.asarray(found)
 
@@ -67,7 +67,7 @@ class Genotypes:
 
 
 def open_genotypes(path: str | Path) -> Genotypes:
-    """A .bed file with its .bim and .fam beside it."""
+    """Open a .bed file with its .bim and .fam."""
     path = Path(path)
     _check_exists(path)
     bim, fam = _side_file(path.with_suffix(".bim"), BIM), _side_file(path.with_suffix(".fam"), FAM)
@@ -89,7 +89,7 @@ def open_genotypes(path: str | Path) -> Genotypes:
 
 
 def _names(bim: pd.DataFrame, path: Path) -> npt.NDArray[Any]:
-    """Names of the variants; those that occur more than once, such as ".", by place and alleles."""
+    """Return the names of the variants; duplicates such as "." are replaced by place and alleles."""
     names = np.array(bim["name"], dtype=object)
     twice = bim["name"].duplicated(keep=False).to_numpy()
     if twice.any():
@@ -100,7 +100,7 @@ def _names(bim: pd.DataFrame, path: Path) -> npt.NDArray[Any]:
 
 
 def _samples(fam: pd.DataFrame, path: Path) -> npt.NDArray[Any]:
-    """Names of the individuals, with that of their family where two families use the same."""
+    """Return the names of the individuals, with the family's name if two families use the same."""
     if fam["sample"].duplicated().any():
         together = (fam["family"] + "_" + fam["sample"]).to_numpy(dtype=object)
         check_names(together.tolist(), str(path), "individuals")
@@ -112,21 +112,21 @@ def _check_exists(path: Path) -> None:
     for name in (path, path.with_suffix(".bim"), path.with_suffix(".fam")):
         if not name.is_file():
             raise UnreadableInput(
-                f"{name}: expected a file, found none; a .bed file needs its .bim and .fam beside it"
+                f"{name}: expected a file, found none; a .bed file needs its .bim and .fam next to it"
             )
     with open(path, "rb") as file:
         magic = file.read(3)
     if magic != MAGIC:
         older = magic[:2] == MAGIC[:2]
-        what = "genotypes by individual: write it anew with plink --make-bed" if older else "no PLINK binary file"
+        what = "genotypes by individual; rewrite it with plink --make-bed" if older else "no PLINK binary file"
         raise UnreadableInput(f"{path}: expected genotypes by variant, got {what}")
 
 
 def _check_size(path: Path, n: int, m: int) -> None:
-    """The size of the file follows from the numbers of individuals and variants."""
+    """Check the size of the file, which follows from the numbers of individuals and variants."""
     expected, found = 3 + m * (-(-n // 4)), path.stat().st_size
     if found != expected:
-        why = "it is cut short" if found < expected else "they do not belong together"
+        why = "it is truncated" if found < expected else "they do not belong together"
         raise UnreadableInput(
             f"{path}: expected {expected:,} bytes for the {n:,} individuals of {path.with_suffix('.fam').name} and "
             f"the {m:,} variants of {path.with_suffix('.bim').name}, got {found:,}: {why}; copy all three again"
@@ -134,11 +134,11 @@ def _check_size(path: Path, n: int, m: int) -> None:
 
 
 def _side_file(path: Path, columns: dict[int, str]) -> pd.DataFrame:
-    """Some columns of a file that has six."""
+    """Read some of the six columns of a .bim or .fam file."""
     kinds = {i: "category" if name in ("chromosome", "allele1", "allele2") else str for i, name in columns.items()}
     try:
         frame = pd.read_csv(path, sep=r"\s+", header=None, usecols=list(columns), dtype=kinds, na_filter=False)
-    except Exception as error:  # the parser raises many kinds
+    except Exception as error:  # the parser raises many types
         raise UnreadableInput(
             f"{path}: expected six columns, as PLINK writes them, but it cannot be read ({in_brief(error)})"
         ) from None

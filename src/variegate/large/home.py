@@ -1,4 +1,4 @@
-"""Where a large table may be."""
+"""Open a large table, whatever its type or format."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +25,7 @@ ON_CLUSTER = (".bed", ".npy", ".zarr")
 
 
 def as_large_table(X: Any) -> LargeTable:
-    """A table to be read in blocks: one of this room, an array, a memory map, a sparse table, a zarr or Dask array.
+    """Wrap X to be read in blocks: an array, a memory map, a sparse table, a zarr or Dask array, or a LargeTable.
 
     >>> as_large_table(np.eye(3)).shape
     (3, 3)
@@ -53,16 +53,21 @@ def _is_dask(X: Any) -> bool:
 
 
 def is_out_of_core(X: Any) -> bool:
-    """Whether X is, by its type, not in memory.
+    """Whether the type of X says that it is not in memory.
 
     >>> is_out_of_core(np.eye(3))
     False
     """
-    return isinstance(X, np.memmap | LargeTable) or _is_zarr(X) or _is_dask(X)
+    return isinstance(X, LargeTable) or _is_mapped(X) or _is_zarr(X) or _is_dask(X)
+
+
+def _is_mapped(X: Any) -> bool:
+    """Whether X is a memory map of the user's; joblib maps every array above 1 MB that it hands to a process."""
+    return isinstance(X, np.memmap) and "joblib_memmapping_folder" not in str(X.filename)
 
 
 def open_large_table(path: str | Path) -> LargeTable:
-    """A table in a file that is read in blocks: PLINK's .bed, .npy, .zarr, .parquet.
+    """Open a file to be read in blocks: PLINK's .bed, .npy, .zarr, .parquet.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -74,17 +79,17 @@ def open_large_table(path: str | Path) -> LargeTable:
 
 
 def open_on_cluster(path: str | Path) -> DaskTable:
-    """The same, read by the workers of the Dask cluster that this process is connected to: .bed, .npy, .zarr.
+    """Open a file to be read by the workers of the connected Dask cluster: .bed, .npy, .zarr.
 
-    All of them must see the file under the same path.
+    All workers must see the file under the same path.
     """
     if Path(path).suffix.lower() not in ON_CLUSTER:
-        raise UnreadableInput(f"{path}: expected one of {', '.join(ON_CLUSTER)} for a cluster")
+        raise UnreadableInput(f"{path}: must be one of {', '.join(ON_CLUSTER)} to be read on a cluster")
     return file_on_cluster(path, _opener(path))
 
 
 def _opener(path: str | Path) -> Callable[[str | Path], LargeTable]:
     ending = Path(path).suffix.lower()
     if ending not in OPENERS:
-        raise UnreadableInput(f"{path}: expected one of {', '.join(OPENERS)}")
+        raise UnreadableInput(f"{path}: must be one of {', '.join(OPENERS)}")
     return OPENERS[ending]

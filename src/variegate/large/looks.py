@@ -1,4 +1,4 @@
-"""The first pass over a table: means and deviations of its columns, and how they relate to the outcome."""
+"""The first pass over a table: means and standard deviations of its columns, and their relation to the outcome."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from .protocol import Block, LargeTable
 
 
 class Moments(NamedTuple):
-    """Columns as they are standardised; arrays (M,). Missing entries count as the mean of their column.
+    """Centre, scale and number of missing entries of each column (M,). Missing entries count as the column's mean.
 
     >>> Moments(np.zeros(2), np.array([2.0, 0.0]), np.zeros(2, dtype=int)).inverse_scale
     array([0.5, 0. ])
@@ -28,19 +28,19 @@ class Moments(NamedTuple):
         return np.divide(1.0, self.scale, out=np.zeros_like(self.scale), where=self.scale > 0)
 
     def take(self, columns: Any) -> "Moments":
-        """Those of some columns."""
+        """Return the moments of some columns."""
         return Moments(*(values[columns] for values in self))
 
 
 class Sums(NamedTuple):
-    """Of a block; arrays (w,)."""
+    """Sums over a block; arrays (w,)."""
 
-    weight: FloatArray  # of the present entries
+    weight: FloatArray  # of the entries present
     mean: FloatArray
-    squares: FloatArray  # weighted, from the mean
+    squares: FloatArray  # weighted, around the mean
     missing: npt.NDArray[np.int64]
-    products: FloatArray  # (K, w) vectors times the present entries, measured from the mean
-    vectors: FloatArray  # (K, w) sums of the vectors over the present entries
+    products: FloatArray  # (K, w) vectors times the entries present, minus the mean
+    vectors: FloatArray  # (K, w) sums of the vectors over the entries present
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class FirstLook:
     vectors: FloatArray  # (K, N)
 
     def of_block(self, values: npt.NDArray[Any], block: Block) -> Sums:
-        """Sums of a block, in double precision."""
+        """Return the sums of a block, in double precision."""
         X = values.astype(np.float64)
         w, V = self.weights[block.rows], self.vectors[:, block.rows]
         if not np.isfinite(X.sum()):
@@ -73,7 +73,7 @@ class FirstLook:
         return Sums(total, mean, w @ np.square(X), gone.sum(axis=0), V @ X, V @ ~gone)
 
     def together(self, upper: Sums, lower: Sums) -> Sums:
-        """The sums of two blocks, measured from their common mean."""
+        """Combine the sums of two blocks, around their common mean."""
         weight = upper.weight + lower.weight
         mean = (upper.weight * upper.mean + lower.weight * lower.mean) / np.where(weight > 0, weight, 1.0)
         squares, products = np.zeros_like(mean), np.zeros_like(upper.products)
@@ -83,14 +83,14 @@ class FirstLook:
         return Sums(weight, mean, squares, upper.missing + lower.missing, products, upper.vectors + lower.vectors)
 
     def of_columns(self, found: Sums, columns: slice) -> tuple[npt.NDArray[Any], ...]:
-        """Centre, scale, missing and products of the columns, missing entries at the mean."""
+        """Return centre, scale, missing and products of the columns, with missing entries at the mean."""
         scale = np.sqrt(found.squares / self.weights.sum())
         scale = np.where(scale <= np.maximum(FAINT, 4 * np.finfo(float).eps * np.abs(found.mean)), 0.0, scale)
         return found.mean, scale, found.missing, found.products
 
 
 def first_look(table: LargeTable, weights: FloatArray, vectors: FloatArray) -> tuple[Moments, FloatArray]:
-    """Moments of all columns, and the products (K, M) of the centred columns with vectors (K, N). One pass."""
+    """Return moments of all columns, and products (K, M) of the centred columns with vectors (K, N), in one pass."""
     M = table.shape[1]
     centre, scale, missing = np.empty(M), np.empty(M), np.empty(M, dtype=np.int64)
     products = np.empty((len(vectors), M))

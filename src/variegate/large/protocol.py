@@ -1,4 +1,4 @@
-"""What is asked of a table that does not fit into memory."""
+"""The interface of a table larger than memory, and passes over it."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -11,34 +11,34 @@ from threadpoolctl import threadpool_limits
 from ..threads import allowed
 from ..types import IntArray
 
-BLOCK_BYTES = 1 << 25  # of a block as float32: as fast as larger ones on 2,000 × 10⁶ genotypes, and ten fit anywhere
-WIDEST = 1 << 13  # columns of a block: products with a few hundred vectors are kept for all of them
+BLOCK_BYTES = 1 << 25  # of a block as float32; larger is no faster on 2,000 × 10⁶ genotypes, and ten fit anywhere
+WIDEST = 1 << 13  # columns of a block, since products with a few hundred vectors are kept for all of them
 
 
 class Block(NamedTuple):
-    """Where a block stands in the table."""
+    """The position of a block in the table."""
 
     rows: slice
     columns: slice
 
 
 class Work(Protocol):
-    """One pass over a table: something of each block, and from all blocks of some columns their result.
+    """One pass over a table: compute something from each block, and combine all blocks of the same columns.
 
-    All is called wherever the block is, perhaps on another machine, so that a Work is a value that can be pickled.
-    Blocks of the same columns are put together in the order of their rows: results do not depend on who computed what.
+    Methods run where the block is, perhaps on another machine, so a Work must be picklable. Blocks of the same columns
+    are combined in row order, so results do not depend on who computed what.
     """
 
     def of_block(self, values: npt.NDArray[Any], block: Block) -> Any:
-        """What is needed of a block; `values` are numbers of any type, NaN where missing."""
+        """Compute what is needed from a block; `values` are numbers of any type, NaN if missing."""
         ...
 
     def together(self, upper: Any, lower: Any) -> Any:
-        """What was found in two blocks of the same columns, one below the other."""
+        """Combine the results of two blocks of the same columns, one above the other."""
         ...
 
     def of_columns(self, found: Any, columns: slice) -> Any:
-        """The result for some columns, from what was found in all of their rows."""
+        """Return the final result for some columns, from the combined result of all rows."""
         ...
 
 
@@ -68,24 +68,22 @@ class LargeTable(Protocol):
         ...
 
     def columns(self, S: IntArray) -> Any:
-        """Some columns (N, |S|), NaN where missing; scipy.sparse if the table is."""
+        """Return some columns (N, |S|), NaN if missing; scipy.sparse if the table is."""
         ...
 
     def over_columns(self, work: Work) -> Iterator[tuple[slice, Any]]:
-        """One pass: the result of each group of columns, from left to right."""
+        """Make one pass; yield the result for each group of columns, from left to right."""
         ...
 
 
 def check_numbers(X: Any) -> None:
-    """Refuse an array, of whatever library, that is no table of numbers."""
+    """Reject an array, of any library, that is not a table of numbers."""
     if len(X.shape) != 2 or X.dtype.kind not in "fiub":
         raise ValueError(f"X must be a table of numbers (N, M), got {X.dtype} of shape {X.shape}.")
 
 
 def blocks_of(shape: tuple[int, int], rows: int | None = None, columns: int | None = None) -> list[list[Block]]:
-    """Blocks of at most so many rows and columns, those of the same columns together.
-
-    By default blocks have all rows and about BLOCK_BYTES.
+    """Return blocks of at most `rows` × `columns`, grouped by columns; by default all rows and about BLOCK_BYTES.
 
     >>> [len(group) for group in blocks_of((10, 5), rows=4, columns=2)]
     [3, 3, 3]
@@ -100,7 +98,7 @@ def blocks_of(shape: tuple[int, int], rows: int | None = None, columns: int | No
 
 
 def by_rows(shape: tuple[int, int]) -> list[list[Block]]:
-    """Blocks of a table that is stored row by row: few columns of all rows would touch every part of the file.
+    """Return blocks for a table stored row by row, where reading few columns of all rows would touch the whole file.
 
     >>> [[block.rows.stop for block in group] for group in by_rows((3, 8192))]
     [[3]]
@@ -112,7 +110,7 @@ def by_rows(shape: tuple[int, int]) -> list[list[Block]]:
 def here(
     groups: Sequence[Sequence[Block]], read: Callable[[Block], npt.NDArray[Any]], work: Work
 ) -> Iterator[tuple[slice, Any]]:
-    """A pass in this process: blocks side by side on threads, each with one BLAS thread."""
+    """Make a pass in this process: blocks in parallel threads, each with one BLAS thread."""
 
     def of_block(block: Block) -> Any:
         return work.of_block(read(block), block)
@@ -128,7 +126,7 @@ def here(
 
 
 def in_order(work: Callable[[Block], Any], blocks: Sequence[Block]) -> Iterator[Any]:
-    """Results in the order of the blocks, of which a few are computed ahead: blocks take memory."""
+    """Yield results in the order of the blocks; only a few are computed ahead, to limit memory."""
     threads = min(allowed(), len(blocks))
     if threads < 2:
         yield from map(work, blocks)

@@ -13,7 +13,7 @@ from .protocol import Block, LargeTable, Work
 
 @dataclass(frozen=True, eq=False)
 class SomeRows:
-    """A table without some of its rows; `rows` (n,) are sorted.
+    """Some rows of a table; `rows` (n,) are sorted.
 
     >>> from variegate.large import as_large_table
     >>> SomeRows(as_large_table(np.eye(3)), np.array([0, 2])).columns(np.array([2]))
@@ -40,11 +40,11 @@ class SomeRows:
         return None if self.table.samples is None else self.table.samples[self.rows]
 
     def columns(self, S: IntArray) -> Any:
-        """Some columns (n, |S|)."""
+        """Return some columns (n, |S|)."""
         return self.table.columns(S)[self.rows]
 
     def over_columns(self, work: Work) -> Iterator[tuple[slice, Any]]:
-        """One pass over the whole table, of which the other rows are not looked at."""
+        """Make one pass over the whole table, ignoring the other rows."""
         return self.table.over_columns(_OnRows(work, self.rows))
 
 

@@ -1,6 +1,5 @@
 """p(y | γ): the evidence for a set of features, with the coefficients integrated out."""
 
-from ..types import FloatArray, IntArray
 from .approximate import SHARED as SHARED
 from .augmentation import pick as pick
 from .augmentation import window as window
@@ -63,11 +62,9 @@ __all__ = [
     "ExpandedLikelihood",
     "FlipGains",
     "FlipLikelihood",
-    "FloatArray",
     "GainsLikelihood",
     "Gaussian",
     "Grouped",
-    "IntArray",
     "Laplace",
     "Likelihood",
     "Logistic",

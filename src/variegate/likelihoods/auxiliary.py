@@ -71,7 +71,3 @@ class Auxiliary(NamedTuple):
         """Z A Zᵀ (k, k)."""
         F = self.factor(Zt)
         return np.asarray((Zt * self.precision) @ Zt.T - F.T @ F)
-
-    def squares(self, Zt: FloatArray) -> FloatArray:
-        """Diagonal of Z A Zᵀ (k,)."""
-        return np.asarray(np.square(Zt) @ self.precision - np.square(self.factor(Zt)).sum(axis=0))

@@ -123,7 +123,7 @@ class Poisson(Laplace[PoissonTerms]):
         sample_weight: Any = None,
     ) -> None:
         design, weights = checks.measured(X, sample_weight)
-        terms = PoissonTerms(*_counts(y, exposure, weights))
+        terms = _counts(y, exposure, weights)
         options: dict[str, Any] = {"covariates": covariates, "sample_weight": weights}
         super().__init__(design, terms, slab_precision=slab_precision, **options)
 
@@ -186,7 +186,7 @@ class NegativeBinomial(Laplace[NegativeBinomialTerms]):
         """The expansion, with the most likely dispersion there unless it is given: with many rows it is well known."""
         if not self._learned:
             return super().expand(sets, c)
-        counts, eta = Counts(*self.terms[:3]), self._null + self._mean_predictor(sets, c)
+        counts, eta = PoissonTerms(*self.terms[:3]), self._null + self._mean_predictor(sets, c)
         alpha = likeliest(counts, self._grid, eta)
         return super(NegativeBinomial, self.with_nuisance(alpha)).expand(sets, c)._replace(nuisance=alpha)
 
@@ -252,25 +252,18 @@ class CountPredictor(NamedTuple):
         return Auxiliary(omega, information, nuisance=terms.dispersion)
 
 
-class Counts(NamedTuple):
-    """Counts, log exposures and weights, checked; arrays (N,)."""
-
-    y: FloatArray
-    offset: FloatArray
-    weights: FloatArray
-
-
-def _counts(y: Any, exposure: Any, weights: FloatArray) -> Counts:
+def _counts(y: Any, exposure: Any, weights: FloatArray) -> PoissonTerms:
+    """The terms of counts (N,), checked."""
     N = len(weights)
     counts = checks.vector(y, "y", N)
     size = np.ones(N) if exposure is None else checks.vector(exposure, "exposure", N)
     checks.check_counts(counts, size)
     if not weights @ counts > 0:
         raise WrongOutcome("y", "must hold at least one count above zero among the rows with weight, got zeros only")
-    return Counts(counts, np.log(size), weights)
+    return PoissonTerms(counts, np.log(size), weights)
 
 
-def likeliest(counts: Counts, grid: FloatArray, eta: FloatArray | None = None) -> float:
+def likeliest(counts: PoissonTerms, grid: FloatArray, eta: FloatArray | None = None) -> float:
     """The most likely dispersion of counts with these log rates (N,), or of counts that no column explains."""
     terms = [NegativeBinomialTerms(*counts, float(a)) for a in grid]
     values = [float(t.values(np.full(len(t.y), t.null) if eta is None else eta)) for t in terms]

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from ..sets import as_index_set, jaccard_distance
+from ..sets import as_index_set, jaccard_distance, membership
 from ..types import FloatArray
 
 
@@ -63,10 +63,7 @@ def mean_jaccard(sets: Sequence[npt.ArrayLike]) -> float:
 def _members(sets: Sequence[npt.ArrayLike], n_features: int) -> FloatArray:
     """One row of zeros and ones per set (n, M)."""
     _check_several(sets)
-    Z = np.zeros((len(sets), n_features))
-    for row, S in zip(Z, sets, strict=True):
-        row[as_index_set(S, n_features, "a set")] = 1.0
-    return Z
+    return membership([as_index_set(S, n_features, "a set") for S in sets], n_features).astype(np.float64)
 
 
 def _check_several(sets: Sequence[npt.ArrayLike]) -> None:

@@ -1,9 +1,9 @@
-"""The report: one page that a reader opens in a browser, without a network, or prints.
+"""The report: one page to open in a browser, without a network, or to print.
 
-Charts are our own SVG and the explorer our own JavaScript, in place of Vega. A page with Vega carries its bundle, a
-third party's code; Vega's expressions need `eval`, which a strict content-security policy forbids, or an interpreter
-on top; and what it draws is not on the page until it has run, so a reader without scripts would not have it. The
-charts here are four simple marks, drawn by the template, and what the explorer computes no chart library would.
+Charts are our own SVG and the explorer our own JavaScript, not Vega. A page with Vega carries a third party's bundle;
+Vega's expressions need `eval`, which a strict content-security policy forbids, or an additional interpreter; and its
+charts are missing without scripts. The charts here are four simple marks drawn by the template, and no chart library
+would do what the explorer computes.
 """
 
 import os
@@ -34,18 +34,18 @@ def write_report(
     """Write what a fitted model found as one self-contained HTML page.
 
     The page holds names, probabilities and similarities of the features, not the rows of the table. The file is
-    complete or not there.
+    written completely or not at all.
 
     Parameters
     ----------
     path : file to write
-    model : fitted DiverseRegressor or DiverseClassifier, also one that `load` read
-    about : what is known of the run; every key may be missing
+    model : fitted DiverseRegressor or DiverseClassifier, or one read by `load`
+    about : facts about the run; all keys are optional
         command (text or list of words), settings (dict), data (dict: path, rows, columns, hash, outcome, task, notes),
         versions (dict), seed, seconds, warnings (list of text, or of {kind, text}).
     comparison : table of `compare`, with columns repeat, method, metric, value
-    frontier : what `variegate.frontier` found, for a figure of what diversity costs
-    found : `findings(model)`, where they are known already
+    frontier : result of `variegate.frontier`, for a figure of what diversity costs
+    found : `findings(model)`, if already computed
 
     Examples
     --------

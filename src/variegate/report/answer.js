@@ -1,9 +1,9 @@
 "use strict";
-// Inclusion probabilities under conditions, as batches of sweeps whose mean sharpens while a chain runs.
+// Inclusion probabilities under conditions: means over batches of sweeps, which improve while a chain runs.
 
 {
   const BURN_IN = 30; // sweeps
-  const BATCH = 20; // sweeps, longer than the chain's memory
+  const BATCH = 20; // sweeps, more than the chain remembers
 
   variegate.Answer = class {
     constructor(form, question) {
@@ -13,7 +13,7 @@
       this.sum = new Float64Array(form.n);
       this.squares = new Float64Array(form.n);
       this.count = 0;
-      this.lost = 0; // nats of evidence that the last set of each batch has less than those the form was fitted to, summed
+      this.lost = 0; // evidence (nats) that the last set of each batch lacks against the sets that the form was fitted to, summed
       for (let sweep = 0; sweep < BURN_IN; sweep++) this.chain.sweep(this.one);
     }
 
@@ -41,10 +41,10 @@
     }
   };
 
-  // Means over all batches of all chains, and the error of the least certain one. Two chains differ in some of hundreds of
-  // probabilities by chance, so errors within chains are scaled by how much chains differ over all features; only
-  // where they differ by more than three such errors does that one difference count. Runs that took 380 batches until the error
-  // was 0.006, with each difference counted, now take 200 (M = 2000), and are as close to the answer of a long run.
+  // Means over all batches of all chains, and the error of the least certain one. Of hundreds of probabilities some differ
+  // between chains by chance, so errors within chains are scaled by how much chains differ over all features; a single
+  // difference counts only if it exceeds three such errors. When every difference counted, runs took 380 batches to reach an
+  // error of 0.006; now they take 200 (M = 2000) and are as close to the answer of a long run.
   variegate.merged = (reports) => {
     const count = reports.reduce((sum, r) => sum + r.count, 0);
     const total = (of) => reports.reduce((sum, r) => sum + of(r), 0);

@@ -1,19 +1,19 @@
 "use strict";
-// The chains of the explorer, each in a worker of its own; in the page where there can be none.
+// The chains of the explorer, each in its own worker, or in the page if workers are not available.
 
 {
   // Error at which an answer is final: the worst of some hundred features was then off by 0.008 in half of 192 runs, and by
-  // 0.025 in one in a hundred. At N = 500, M = 2000, 400 features in the page, two chains need 0.2 to 0.4 seconds for it.
+  // 0.025 in one of a hundred. With N = 500, M = 2000 and 400 features in the page, two chains take 0.2 to 0.4 seconds.
   const KNOWN = 0.007;
-  const LEAST = 300; // milliseconds: a small page reaches that error before anyone sees it, and may as well go on
+  const LEAST = 300; // milliseconds: a small page reaches that error before anyone can see it, so it may go on
   const PATIENCE = 4000; // milliseconds at most
-  const READABLE = 300; // milliseconds between two looks at the rows: rows that jump cannot be read
+  const READABLE = 300; // milliseconds between updates of the rows: rows that jump cannot be read
   const CHAINS = Math.min(Math.max(navigator.hardwareConcurrency || 2, 2), 4);
 
   function started(receive) {
     const inPage = () => variegate.serve((found) => setTimeout(() => receive(found), 0));
     let send = null;
-    const told = {}; // what a chain in the page would have to be told again
+    const told = {}; // messages to repeat if the chain moves into the page
     try {
       const text = [...document.querySelectorAll("script.chain")].map((script) => script.textContent).join("\n");
       const worker = new Worker(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
@@ -56,7 +56,7 @@
       this.chains.forEach((send, k) => send({ ...question, start: starts[k % starts.length] }));
     }
 
-    // the sampled sets that break the fewest conditions come first
+    // the sampled sets that violate the fewest conditions come first
     starts(include, exclude) {
       const broken = (S) => include.filter((m) => !S.includes(m)).length + exclude.filter((m) => S.includes(m)).length;
       return this.form.starts.map((S) => [broken(S), S]).sort((a, b) => a[0] - b[0]).map(([, S]) => S);
@@ -66,7 +66,7 @@
       this.chains[0]({ id: this.id, start: this.form.chosen, ...question });
     }
 
-    // also forgets what is still under way
+    // also discards pending answers
     stop() {
       this.id += 1;
       this.running = false;

@@ -1,22 +1,22 @@
 "use strict";
-// Sets drawn from the posterior: a Gibbs sampler over the places of a set, each of which holds a feature or none.
+// Draws sets from the posterior: a Gibbs sampler over the places of a set, each of which holds a feature or none.
 //
-// With K places, each of the K! / (K − |S|)! ways to put a set into them counts p(S) (K − |S|)! / K!, so the set has
-// its probability p(S). A place is emptied and filled anew: with m, of odds o_m given the set R in the other places,
+// With K places, each of the K! / (K − |S|)! ways to put a set into them has weight p(S) (K − |S|)! / K!, so the set has
+// its probability p(S). A place is emptied and refilled: with m, of odds o_m given the set R in the other places,
 // or with none, with probabilities proportional to o_m and to the number of empty places. These probabilities, summed
-// over the places, are averaged, rather than the sets: of near-copies all get their share at once. (N = 500, M = 2000, 400
-// features in the page: after one second of one chain the largest error is 0.007; of averages along the process of
+// over the places, are averaged, rather than the sets, so all near-copies get their share at once. (N = 500, M = 2000, 400
+// features in the page: after one second of one chain the largest error is 0.007; with averages along the process of
 // inference/chain/kernel.py it was 0.030.) Sets of a fixed size have no empty place.
 
 {
-  const SPARE = 8; // places beyond twice the largest set of the chains in Python
-  const REBUILT = 16; // sweeps between rebuilds against rounding
-  const JUMP = 4; // places on the grid that the slab precision moves at most
+  const SPARE = 8; // places in addition to twice the largest set of the chains in Python
+  const REBUILT = 16; // sweeps between rebuilds, against rounding errors
+  const JUMP = 4; // largest move of the slab precision, in grid points
 
-  const LEAST = 40; // e^−40 is below the rounding of a sum
+  const LEAST = 40; // e^−40 is below the rounding error of a sum
   const EIGHTHS = Float64Array.from({ length: 8 * LEAST + 1 }, (_, i) => Math.exp(-i / 8));
 
-  // e^x for −40 < x ≤ 0 to ten digits: e^(−i/8) from a table, and the terms of the series for what is left
+  // e^x for −40 < x ≤ 0 to ten digits: e^(−i/8) from a table, times a series for the rest
   function exponential(x) {
     const i = (-8 * x) | 0;
     const r = x + i * 0.125;
@@ -27,8 +27,8 @@
   class Odds {
     constructor(n) {
       this.of = new Float64Array(n);
-      this.share = 0; // the part of them that is to be counted
-      this.known = false; // whether they are those of the present set
+      this.share = 0; // the part of them to count
+      this.known = false; // whether they are those of the current set
     }
 
     fill(state, out) {
@@ -58,7 +58,7 @@
       this.state = new variegate.State(form, include, exclude);
       this.fixed = form.size !== null;
       this.whole = new Odds(form.n); // given the set
-      this.rest = new Odds(form.n); // given the set without the member of the place at hand
+      this.rest = new Odds(form.n); // given the set without the member of the current place
       this.places = new Int32Array(this.numberOfPlaces(include.length)).fill(-1);
       this.empty = this.places.length;
       this.sweeps = 0;
@@ -81,7 +81,7 @@
       this.empty -= 1;
     }
 
-    // Every place is filled anew, back and forth, since members added last cost least to remove. Adds to `sum`.
+    // Refills every place, back and forth, since members added last are cheapest to remove. Adds to `sum`.
     // A member that is drawn again, as most are, never leaves the system.
     sweep(sum) {
       const { places } = this;
@@ -114,7 +114,7 @@
     }
 
     kept(old, sum) {
-      // rounding makes the only feature that fits look dependent on the others
+      // rounding can make the only feature that fits look dependent on the others
       if (old >= 0) sum[old] += 1;
       return old;
     }
@@ -128,7 +128,7 @@
       this.whole.known = m < 0;
     }
 
-    // hyperparameters given the set
+    // draws the hyperparameters given the set
     refresh() {
       const { state, form } = this;
       const changed = form.logC.length > 1 && this.drawSlab();

@@ -1,4 +1,4 @@
-"""Numbers to places in a drawing; the template draws them as SVG."""
+"""Coordinates of the charts; the template draws them as SVG."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from ..types import FloatArray
 from .content import Metric, Row
 
 SEEN = 0.005  # less probable features are not drawn
-COLOURS = 8  # of groups, then from the first again
+COLOURS = 8  # of groups; then they repeat
 ALONE = 9  # the colour of features that are a group by themselves
 
 
@@ -28,7 +28,7 @@ class Interval(NamedTuple):
 
 
 def column_spreads(found: Selection) -> dict[str, float]:
-    """Standard deviations of the columns that the model has seen, by name; none for names that several share."""
+    """Return the standard deviation of each column that the model used, by name; without duplicate names."""
     data, candidates, names = found.training, found.candidates, found.column_names
     spreads = dict(zip(names[candidates.columns].tolist(), data.design.scale.tolist(), strict=True))
     if data.covariates is not None:
@@ -40,7 +40,7 @@ def column_spreads(found: Selection) -> dict[str, float]:
 
 
 def intervals(rows: Sequence[Row], spreads: dict[str, float]) -> list[Interval | None]:
-    """Effects of one standard deviation of each feature, all on one scale; None where there is none to draw."""
+    """Place the effects of one standard deviation of each feature on a common scale; None if not finite."""
     scaled = [np.array([row.lower, row.coefficient, row.upper]) * spreads.get(row.feature, np.nan) for row in rows]
     finite = [values for values in scaled if np.isfinite(values).all()]
     low = min([0.0, *(float(v.min()) for v in finite)])
@@ -55,7 +55,7 @@ def intervals(rows: Sequence[Row], spreads: dict[str, float]) -> list[Interval |
 
 
 class Point(NamedTuple):
-    """A feature in the drawing of all probabilities; `group` 0 is none, else a colour."""
+    """A feature in the chart of all probabilities; `group` is its colour, 0 for none."""
 
     x: float
     y: float
@@ -74,9 +74,9 @@ class Along(NamedTuple):
 
 
 def along_columns(p: FloatArray, groups: Sequence[Group], labels: NDArray[Any], width: float = 900.0) -> Along:
-    """Every feature at its place among the columns and the height of its probability, coloured by group.
+    """Place every feature by its position among the columns and its probability, coloured by group.
 
-    Features below SEEN that are in no group are left out: there may be a million of them.
+    Features below SEEN that are not in a group are left out: there may be a million of them.
     """
     height, left = 220.0, 40.0
     member = np.zeros(len(p), dtype=int)
@@ -109,7 +109,7 @@ class DotRow(NamedTuple):
 
 
 class DotChart(NamedTuple):
-    """Values of every method, one line each; places in a frame of `width` × `height`."""
+    """Values of every method, one line each, in a frame of `width` × `height`."""
 
     rows: list[DotRow]
     ticks: list[tuple[float, str]]
@@ -119,7 +119,7 @@ class DotChart(NamedTuple):
 
 
 def dots(metric: Metric, width: float = 700.0, left: float = 150.0, line: float = 30.0) -> DotChart:
-    """The chart of one metric."""
+    """Return the chart of one metric."""
     values = [v for some in metric.values for v in some]
     low, high = (min(values), max(values)) if values else (0.0, 1.0)
     marks = ticks(low, high)
@@ -146,12 +146,12 @@ def dots(metric: Metric, width: float = 700.0, left: float = 150.0, line: float 
 
 
 def signed(digits: str) -> str:
-    """With a minus sign in place of the hyphen, as everywhere on the page."""
+    """Replace the hyphen by a minus sign, as everywhere on the page."""
     return digits.replace("-", "−")
 
 
 def ticks(low: float, high: float, n: int = 4) -> list[float]:
-    """About n round numbers from at most `low` to at least `high`.
+    """Return about n round numbers from at most `low` to at least `high`.
 
     >>> ticks(0.42, 0.98)
     [0.4, 0.6, 0.8, 1.0]

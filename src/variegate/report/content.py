@@ -1,4 +1,4 @@
-"""What the page says about the selection: values for the template, no HTML."""
+"""What the page says about the selection, as values for the template."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -12,18 +12,19 @@ from ..groups import Group
 from ..inference import best_exchanges
 from ..posterior import Posterior
 from ..selection import Selection
+from ..similarity import unit_rows
 from ..types import FloatArray, IntArray
 
-RUNNERS_UP = 8  # features after the chosen ones
-ROWS = 200  # of the table of chosen features
-EXPLAINED = 30  # groups with a chosen feature that are shown
-MEMBERS = 12  # of a group that are shown
-CHANGES = 8  # of an alternative set, of each kind, that are shown
-LIKELY = 0.1  # of the probability of the chosen one: what is less probable is no replacement to speak of
+RUNNERS_UP = 8  # features shown after the chosen ones
+ROWS = 200  # in the table of chosen features
+EXPLAINED = 30  # groups shown that have a chosen feature
+MEMBERS = 12  # shown of each group
+CHANGES = 8  # of each kind, shown of an alternative set
+LIKELY = 0.1  # of the chosen feature's probability; less probable members are not called replacements
 
 
 class Row(NamedTuple):
-    """A feature in the table of the chosen."""
+    """A feature in the table of the chosen set."""
 
     feature: str
     group: Group | None
@@ -31,7 +32,7 @@ class Row(NamedTuple):
     coefficient: float
     lower: float
     upper: float
-    of_class: str | None  # which class against the rest, where there are more than two
+    of_class: str | None  # this class against the rest, if there are more than two
     role: str  # "chosen", "always included" or "runner-up"
 
 
@@ -44,14 +45,14 @@ class Member(NamedTuple):
 
 
 class Replacement(NamedTuple):
-    """What takes the place of a chosen feature in the best set without it, and the odds of that set."""
+    """What replaces a chosen feature in the best set without it, and the odds of that set."""
 
     feature: str
     odds: float
 
 
 class Stand(NamedTuple):
-    """A group of features that stand in for each other, of which one may be chosen."""
+    """A group of features that can replace each other, one of which may be chosen."""
 
     chosen: str | None
     probability: float  # that at least one is in the set
@@ -62,7 +63,7 @@ class Stand(NamedTuple):
 
     @property
     def stand_ins(self) -> list[str]:
-        """Members beside the chosen one that say the same and are not far less probable."""
+        """Members other than the chosen one with the same information that are not far less probable."""
         if self.likeness == "similarity":
             return []
         least = LIKELY * max((member.probability for member in self.members if member.chosen), default=1.0)
@@ -70,18 +71,16 @@ class Stand(NamedTuple):
 
 
 def unit_similarity(found: Selection) -> FloatArray:
-    """Unit rows whose products are similarities of the units (U, d): of the Φ of the fit, or else of the columns."""
+    """Return unit rows (U, d) whose products are the features' similarities: from the fit's Φ, or from the columns."""
     phi = found.posterior.target.phi
     if phi is None:
         data = found.training
         phi = similarity_features("columns", data.design, data.row_weights, found.candidates, None)
-    rows = np.asarray(phi, dtype=np.float64)
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(np.divide(rows, norms, where=norms > 0, out=np.zeros_like(rows)))
+    return unit_rows(np.asarray(phi, dtype=np.float64))
 
 
 def selection_rows(table: pd.DataFrame, found: Selection) -> list[Row]:
-    """The chosen features and those that come next, most probable first, of a `selection_table`."""
+    """Return the chosen features and the runners-up of a `selection_table`, most probable first."""
     classes, of_group = found.classes, group_of_columns(found)
     candidate = table["role"] == "candidate"
     parts = [
@@ -94,7 +93,7 @@ def selection_rows(table: pd.DataFrame, found: Selection) -> list[Row]:
 
 
 def group_of_columns(found: Selection) -> dict[str, Group]:
-    """The group of each column, by name; columns that enter together have one."""
+    """Return the group of each column, by name; columns that enter together share one."""
     names, candidates = found.column_names, found.candidates
     return {
         str(name): group
@@ -105,7 +104,7 @@ def group_of_columns(found: Selection) -> dict[str, Group]:
 
 def _row(record: Mapping[str, Any], role: str, classes: NDArray[Any] | None, of_group: Mapping[str, Group]) -> Row:
     suffix, label = "", None
-    if "coefficient" not in record and classes is not None:  # several classes: the one that it says most about
+    if "coefficient" not in record and classes is not None:  # several classes: show the one with the largest effect
         label = max(classes, key=lambda c: abs(record[f"coefficient[{c}]"]))
         suffix = f"[{label}]"
     return Row(
@@ -121,7 +120,7 @@ def _row(record: Mapping[str, Any], role: str, classes: NDArray[Any] | None, of_
 
 
 def stands(found: Selection) -> list[Stand]:
-    """The groups, those with a chosen feature first, each part with the most probable first."""
+    """Return the groups, those with a chosen feature first; each part most probable first."""
     replaced, p = replacements(found.posterior, found.chosen), found.posterior.inclusion_prob()
     cards = [_stand(group, p, found.chosen, replaced) for group in found.groups]
     return sorted(cards, key=lambda card: card.chosen is None)
@@ -145,7 +144,7 @@ def _stand(group: Group, p: FloatArray, chosen: IntArray, replaced: Mapping[int,
 
 
 def replacements(posterior: Posterior, chosen: IntArray) -> dict[int, Replacement]:
-    """For each chosen unit the one that takes its place best, judged by the data rather than by q."""
+    """Return the best replacement of each chosen feature, judged by the target rather than by q."""
     target = posterior.target
     if not len(chosen) or not target.has_gains:
         return {}
@@ -158,14 +157,14 @@ def replacements(posterior: Posterior, chosen: IntArray) -> dict[int, Replacemen
 
 
 class Variant(NamedTuple):
-    """An alternative set as changes of the chosen one."""
+    """An alternative set, as changes to the chosen set."""
 
     odds: float
     size: int
     within: list[tuple[str, str]]  # members exchanged for another of their group
-    between: list[tuple[str, str]]  # members exchanged for something else
-    without: list[str]  # members left out
-    besides: list[str]  # features that come in
+    between: list[tuple[str, str]]  # members exchanged for a feature of another group
+    without: list[str]  # members removed
+    besides: list[str]  # features added
 
     @property
     def is_chosen(self) -> bool:
@@ -174,7 +173,7 @@ class Variant(NamedTuple):
 
 
 def variants(table: pd.DataFrame) -> list[Variant]:
-    """The rows of an `alternatives_table`."""
+    """Return the rows of an `alternatives_table`."""
     return [_variant(record) for record in table.to_dict("records")]
 
 
@@ -188,7 +187,7 @@ def _variant(record: Mapping[Any, Any]) -> Variant:
 
 
 class Metric(NamedTuple):
-    """One metric of a comparison: for each method its mean, deviation and values."""
+    """One metric of a comparison: mean, standard deviation and values of each method."""
 
     name: str
     title: str
@@ -203,27 +202,27 @@ class Metric(NamedTuple):
 MEANINGS = {
     "AUC": ("Telling the classes apart (AUC)", "0.5 is guessing, 1 is perfect."),
     "concordance": (
-        "Telling who has the event earlier (concordance)",
+        "Predicting who has the event earlier (concordance)",
         "0.5 is guessing, 1 is perfect.",
     ),
-    "D2": ("Predicting the count (D²)", "The share of the deviance that is explained: 0 is nothing, 1 is all."),
-    "R2": ("Predicting the outcome (R²)", "The share of the variation that is explained: 0 is nothing, 1 is all."),
+    "D2": ("Predicting the count (D²)", "The share of the deviance that is explained: 0 is none, 1 is all."),
+    "R2": ("Predicting the outcome (R²)", "The share of the variation that is explained: 0 is none, 1 is all."),
     "log det": (
         "Diversity of the set (log det)",
-        "0: all chosen features differ completely; the lower, the more they repeat each other.",
+        "0: the chosen features are unrelated; the lower, the more they repeat each other.",
     ),
 }
 
 
 def metrics_of(comparison: pd.DataFrame | None) -> list[Metric]:
-    """Accuracy and diversity of the compared methods, in the order in which they come."""
+    """Return accuracy and diversity of the compared methods, in the order of MEANINGS."""
     if comparison is None or not len(comparison):
         return []
     missing = {"repeat", "method", "metric", "value"} - set(comparison.columns)
     if missing:
         raise ValueError(
-            f"comparison must be the table of vg.compare (with repeat, method, metric, value); it has no "
-            f"{', '.join(sorted(missing))}. Hand in compare(...).table."
+            f"comparison must have the columns repeat, method, metric and value, got a table without "
+            f"{', '.join(sorted(missing))}; pass compare(...).table."
         )
     present = [name for name in MEANINGS if (comparison["metric"] == name).any()]
     return [_metric(comparison[comparison["metric"] == name], name) for name in present]

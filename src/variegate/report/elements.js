@@ -1,5 +1,5 @@
 "use strict";
-// Names, numbers and elements of the explorer. Text goes in as text, never as HTML.
+// Names, numbers and elements of the explorer. Text is inserted as text, never as HTML.
 
 variegate.digits = (p) => {
   if (p > 0.995 && p < 1) return ">0.99";
@@ -39,7 +39,7 @@ variegate.bar = (before, now) => {
   return svg;
 };
 
-// How features are shown: as in names.py, and by their position too where several have one name.
+// Names as shown: as in names.py, with the position if several features share a name.
 variegate.Names = class {
   static UNSAFE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
@@ -70,7 +70,7 @@ variegate.Names = class {
     return out;
   }
 
-  // features whose name holds the text: the name itself first, then those that begin with it
+  // features whose name contains the text: exact matches first, then names that begin with it
   matching(text, probability) {
     const wanted = text.trim().toLowerCase();
     if (!wanted) return [];

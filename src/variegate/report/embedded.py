@@ -1,4 +1,4 @@
-"""The posterior as the page needs it: the quadratic form of the most probable candidates, without rows of data."""
+"""The posterior inside the page: the quadratic form of the most probable features, without rows of data."""
 
 from base64 import b64encode
 from typing import Any
@@ -10,18 +10,18 @@ from ..inference import Form, Without
 from ..selection import Selection
 from ..types import FloatArray, IntArray
 
-LIKELY = 0.3  # probability from which on the relatives of a candidate are in the page
-EXPLAINED, RELATIVES = 20, 10  # such candidates, and relatives of each
-KEPT = 400  # candidates in the page: an answer takes the time of some ten thousand steps, each O(|S| · candidates)
-ROOM = 270_000  # numbers in the page's matrices; eight bytes each
+LIKELY = 0.3  # above this probability the relatives of a feature are in the page
+EXPLAINED, RELATIVES = 20, 10  # such features at most, and relatives of each
+KEPT = 400  # features in the page: an answer takes about ten thousand steps, each O(|S| · features)
+ROOM = 270_000  # numbers in the page's matrices, eight bytes each
 
 
 def kept_candidates(
     probability: FloatArray, chosen: IntArray, relatives: IntArray, widths: IntArray, matrices: int
 ) -> IntArray:
-    """Positions of the candidates that the page holds, sorted: all, or the chosen, relatives, and the most probable.
+    """Return the sorted positions of the features in the page: all, or the chosen, relatives, and the most probable.
 
-    Copies of a feature that is all but certain have hardly any probability until a reader excludes it.
+    Relatives, since copies of a nearly certain feature have almost no probability until a reader excludes it.
     """
     order = np.argsort(-probability, kind="stable")
     first = np.concatenate([chosen, relatives, order])
@@ -32,7 +32,7 @@ def kept_candidates(
 
 
 def relatives_of(found: Selection) -> IntArray:
-    """The candidates most correlated with each chosen or probable one, the most correlated first. O(NM) for each."""
+    """Return the features most correlated with each chosen or probable one, most correlated first. O(NM) for each."""
     p, candidates = found.posterior.inclusion_prob(), found.candidates
     likely = np.union1d(found.chosen, np.flatnonzero(p > LIKELY))
     likely = likely[np.argsort(-p[likely], kind="stable")][:EXPLAINED]
@@ -46,7 +46,7 @@ def relatives_of(found: Selection) -> IntArray:
 
 
 def embedded_form(form: Form, chosen: IntArray, starts: list[IntArray], without: list[Without]) -> dict[str, Any]:
-    """JSON of the form; see form.js. Sets are positions among the form's features."""
+    """Return the form as JSON; see form.js. Sets are positions among the form's features."""
     grid = form.grid
     return {
         "first": form.first.tolist(),
@@ -69,7 +69,7 @@ def embedded_form(form: Form, chosen: IntArray, starts: list[IntArray], without:
 
 
 def _fitted(form: Form, sets: list[IntArray]) -> dict[str, Any]:
-    """What each form has of its own; the typical evidence of its sets tells when others are unlike them."""
+    """Return what each form has of its own; the typical evidence of its sets shows when other sets are unlike them."""
     return {
         "information": [as_text(row) for row in form.information],
         "noise": form.noise.tolist(),
@@ -79,18 +79,18 @@ def _fitted(form: Form, sets: list[IntArray]) -> dict[str, Any]:
 
 
 def _embedded_without(form: Form, without: list[Without]) -> list[dict[str, Any]]:
-    """Forms as what they differ by from others.
+    """Return the forms as differences from others.
 
-    The Gram matrices of one without a feature are those of the first form times a number, and steps of eight bits;
-    without two, a combination of the first form's and those without each of the two, and steps. (Steps from the first
-    form itself, without a factor, were too coarse: .08 off where the form is .05.)
+    The Gram matrices of a form without one feature are those of the first form times a number, plus 8-bit steps;
+    without two features, a combination of the first form's and those without each of the two, plus steps. (Steps from
+    the first form itself, without a factor, were too coarse: off by .08 where the form is off by .05.)
     """
     known: dict[tuple[int, ...], FloatArray] = {(): form.gram}
     found = {}
     for one in sorted(without, key=lambda one: len(one.features)):
         near = [known[()], *(known[(m,)] for m in one.features if len(one.features) > 1)]
         columns = np.stack([gram.ravel() for gram in near])
-        weights = np.linalg.solve(columns @ columns.T, columns @ one.form.gram.ravel())
+        weights = np.linalg.lstsq(columns @ columns.T, columns @ one.form.gram.ravel())[0]
         rough = np.tensordot(weights, np.stack(near), 1)
         step = max(float(np.abs(one.form.gram - rough).max()) / 127, 1e-300)
         steps = np.rint((one.form.gram - rough) / step)
@@ -107,7 +107,7 @@ def _embedded_without(form: Form, without: list[Without]) -> list[dict[str, Any]
 
 
 def _cosines(form: Form) -> str | None:
-    """Cosines of Φ; "gram" where they are those of the Gram matrix, as for similarity by columns."""
+    """Return the cosines of Φ; "gram" if they are those of the Gram matrix, as for similarity by columns."""
     if form.cosines is None:
         return None
     if len(form.gram) == 1 and form.gram.shape[1:] == form.cosines.shape:
@@ -127,5 +127,5 @@ def _triangle(matrix: FloatArray, kind: str = "<f8") -> str:
 
 
 def as_text(values: NDArray[Any], kind: str = "<f8") -> str:
-    """Base64 of the numbers, least significant byte first."""
+    """Return the numbers in Base64, least significant byte first."""
     return b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode()

@@ -1,5 +1,5 @@
 "use strict";
-// The explorer: what was included and excluded, and what follows.
+// The explorer: features included and excluded, and what follows.
 
 {
   const { element, button, bar, digits } = variegate;
@@ -8,21 +8,21 @@
   const box = part("explorer");
   const names = new variegate.Names(data.names, data.positions);
   const every = [...data.names.keys()];
-  const given = new Map(); // feature: "in" or "out", in the order of asking
+  const given = new Map(); // feature: "in" or "out", in the order chosen
   const FIRST = 15; // rows
   const MORE = 50;
-  const LARGEST = 100; // members of a best set: the search takes the third power of it
-  // Nats of evidence lost, against sets that the form was fitted to: with at most 4 answers were off by 0.04, with 8 to 16 by
+  const LARGEST = 100; // members of a best set; the search takes cubic time
+  // Evidence (nats) lost against sets that the form was fitted to: with at most 4, answers were off by 0.04; with 8 to 16, by
   // 0.05 to 0.8 (N = 500, M = 2000).
   const FAR = 6;
   let shown = FIRST;
   let before = Float64Array.from(data.probability);
   let now = before;
   let error = 0; // null: not known yet
-  let lost = 0; // nats of evidence, against sets that the form was fitted to
+  let lost = 0; // evidence (nats) lost against sets that the form was fitted to
   let best = [];
-  let trouble = ""; // why the last choice was taken back; said until there is another one
-  let known = !data.own; // whether `before` is
+  let trouble = ""; // why the last choice was undone; shown until the next choice
+  let known = !data.own; // whether `before` is known
 
   // --- asking ------------------------------------------------------------------------------------------------
 
@@ -63,7 +63,7 @@
     lost = found.lost;
     box.dataset.error = error;
     if (found.done && !given.size) {
-      before = now; // a model without probabilities of its own
+      before = now; // the model came without such probabilities
       known = true;
     }
     if (found.done) settle(found.passed);
@@ -83,18 +83,18 @@
   }
 
   function refusal(reason, feature) {
-    if (reason === "size") return `So many ${data.thing}s cannot be in a set, or too few are left. Your last choice was taken back.`;
+    if (reason === "size") return `A set cannot hold that many ${data.thing}s, or too few are left. Your last choice was undone.`;
     const name = `“${names.label(feature)}”`;
     return included().length > 1
-      ? `${name} is a copy of what you have included, or never occurs together with it. It was left out again.`
-      : `${name} is never in a set: it does not vary, or nothing speaks for it. It was left out again.`;
+      ? `${name} is a copy of what you have included, or never occurs together with it. Your choice was undone.`
+      : `${name} is never in a set: it is constant, or nothing supports it. Your choice was undone.`;
   }
 
   const wantedSize = () => Math.max(Math.floor(Number(part("size").value)) || 1, included().length);
 
   function chooseBest() {
     const size = Math.min(wantedSize(), every.length - excluded().length, LARGEST);
-    const margin = data.exact ? 0.1 : 1; // nats: the chosen set was found with the data, and at the very means
+    const margin = data.exact ? 0.1 : 1; // nats: the chosen set was found from the data themselves, at the exact means
     asking.askBest({ size, include: included(), exclude: excluded(), margin });
   }
 
@@ -113,7 +113,7 @@
 
   function showConditions() {
     const key = JSON.stringify([...given]);
-    if (key === shownConditions) return; // a button that has the focus keeps it
+    if (key === shownConditions) return; // so that a focused button keeps the focus
     shownConditions = key;
     const items = [...given].map(([m, how]) => {
       const item = element("li", how === "in" ? "with " : "without ", { class: how === "in" ? "included" : "excluded" });
@@ -136,9 +136,9 @@
     if (error === null) return ["Computing…"];
     if (!given.size) return [`Nothing included or excluded yet; ${sum(before).toFixed(1)} are expected in a set.`];
     if (!others.length) return ["Nothing is left to choose from."];
-    const sharpening = box.dataset.state === "running" ? ", and sharpening" : "";
+    const sharpening = box.dataset.state === "running" ? ", still improving" : "";
     const parts = [`Known to ±${(2 * error).toPrecision(1)} (two Monte Carlo errors)${sharpening}.`];
-    if (!data.exact && lost > FAR) parts.push("Rough: with this choice sets explain far less than those that the page's approximation was made for. Ask Python.");
+    if (!data.exact && lost > FAR) parts.push("Rough: with this choice, sets explain the data far worse than those that the page's approximation was made for. Use Python.");
     if (data.form.size === null) parts.push(`${sum(now).toFixed(1)} expected in a set, ${sum(before).toFixed(1)} before.`);
     return [...parts, ...changes(others)];
   }
@@ -152,7 +152,7 @@
     const parts = [];
     if (change(up) > clear) parts.push(`Rises most: ${say(up)}.`);
     if (change(down) < -clear) parts.push(`Falls most: ${say(down)}.`);
-    return parts.length ? parts : ["All others stay as they were, as far as is known."];
+    return parts.length ? parts : ["All others stay the same, within the error."];
   }
 
   function ordered() {
@@ -195,7 +195,7 @@
   }
 
   function focusRow(place, which) {
-    // the row that was acted on is gone; jumping to the search field would open a phone's keyboard
+    // the row is gone; focusing the search field would open a phone's keyboard
     const rows = part("others").tBodies[0].rows;
     (rows[Math.min(place, rows.length - 1)]?.querySelectorAll("button")[which] ?? part("search")).focus();
   }
@@ -208,7 +208,7 @@
       return item;
     });
     part("best").replaceChildren(...items);
-    const fewer = best.length < LARGEST ? ": larger sets are impossible" : ": larger ones are not searched here";
+    const fewer = best.length < LARGEST ? ": larger sets are impossible" : ": larger sets are not searched here";
     const count = `${best.length} ${data.thing}${best.length === 1 ? "" : "s"}`;
     part("best-size").textContent = count + (best.length < wantedSize() ? fewer : "");
   }
@@ -241,9 +241,9 @@
       );
       return item;
     });
-    if (features.length > 6) rows.push(element("li", `and ${features.length - 6} more: type on`, { class: "hint" }));
+    if (features.length > 6) rows.push(element("li", `and ${features.length - 6} more; keep typing`, { class: "hint" }));
     if (!features.length && part("search").value.trim()) {
-      rows.push(element("li", `No ${data.thing} of this page is called that.`, { class: "hint" }));
+      rows.push(element("li", `No ${data.thing} on this page matches.`, { class: "hint" }));
     }
     part("matches").replaceChildren(...rows);
   }
@@ -254,10 +254,10 @@
     part("search").focus();
   }
 
-  // --- taking it away ----------------------------------------------------------------------------------------
+  // --- exporting ---------------------------------------------------------------------------------------------
 
   function cell(value) {
-    // a spreadsheet would run text that begins like a formula
+    // a spreadsheet would run text that looks like a formula
     const text = /^[=+\-@\t\r\n]/.test(value) ? `'${value}` : value;
     return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   }

@@ -1,5 +1,5 @@
 "use strict";
-// The posterior as the page holds it, decoded. This file and those up to worker.js also run in workers.
+// Decodes the posterior in the page. This file and those up to worker.js also run in workers.
 
 const variegate = {};
 
@@ -12,7 +12,7 @@ const variegate = {};
   }
 
   function symmetric(triangle, n) {
-    // an n × n matrix, row by row, of its lower triangle
+    // an n × n matrix, row by row, from its lower triangle
     const full = new Float64Array(n * n);
     for (let i = 0, at = 0; i < n; i++) {
       for (let j = 0; j <= i; j++, at++) full[i * n + j] = full[j * n + i] = triangle[at];
@@ -45,12 +45,12 @@ const variegate = {};
       n, C, gram, cosines, first: form.first,
       nugget: form.nugget, power: form.power ?? 1, size: form.size, largest: form.largest,
       logKappa: form.log_kappa, logNormalizer: form.log_normalizer, logC: form.log_c, logPrior: form.log_prior, at: form.at,
-      without: form.without, opened: new Map(), // further forms, see form_without.py, and those that were asked for
+      without: form.without, opened: new Map(), // further forms, see form_without.py, and those decoded so far
       ...fitted(form),
     };
   };
 
-  // the form for sets without the excluded features: of those that have one, the first, as it matters most
+  // the form for sets without the excluded features; the first that fits, since it matters most
   variegate.formWithout = (form, exclude) => {
     const one = form.without.find(({ features }) => features.every((m) => exclude.includes(m)));
     return one ? opened(form, one) : form;
@@ -64,7 +64,7 @@ const variegate = {};
     return form.opened.get(one);
   }
 
-  // a combination of other forms' matrices, and steps; see embedded.py
+  // a combination of other forms' matrices, plus steps; see embedded.py
   function gramsOf(form, one) {
     const single = (m) => form.without.find(({ features }) => features.length === 1 && features[0] === m);
     const near = [form, ...(one.features.length > 1 ? one.features.map((m) => opened(form, single(m))) : [])];

@@ -1,4 +1,4 @@
-// The figure of what diversity costs: pick a point, see its set.
+// The figure of what diversity costs: pick a point to see its set.
 "use strict";
 
 (() => {

@@ -1,4 +1,4 @@
-"""What diversity costs, as a figure: points to pick, each with its set."""
+"""A figure of what diversity costs: points to pick, each with its set."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ WIDTH, HEIGHT, LEFT, BOTTOM = 700.0, 340.0, 60.0, 40.0
 
 
 class Mark(NamedTuple):
-    """A point of the figure, and what is told of it; x is None where copies in a set make log det infinite."""
+    """A point of the figure, and its text; x is None if copies in the set make log det infinite."""
 
     number: int
     x: float | None
@@ -28,7 +28,7 @@ class Mark(NamedTuple):
 
 
 class FrontierChart(NamedTuple):
-    """Accuracy (up) against diversity (right); `paths` join the sets of one size in order of their diversity."""
+    """Accuracy (up) against diversity (right); `paths` join the sets of one size in order of diversity."""
 
     marks: list[Mark]
     paths: list[tuple[int, str]]
@@ -39,27 +39,26 @@ class FrontierChart(NamedTuple):
     width: float = WIDTH
     height: float = HEIGHT
     left: float = LEFT
-    bottom: float = BOTTOM
 
     @property
     def picked(self) -> Mark:
-        """The recommended point, which is shown first."""
+        """The recommended point, which is picked first."""
         return next(mark for mark in self.marks if mark.recommended)
 
     @property
     def ends(self) -> list[tuple[int, Mark]]:
-        """For each size the leftmost of our points, beside which the size is written."""
+        """The leftmost of our points of each size, where the size is written."""
         drawn = [mark for mark in self.marks if mark.ours and mark.x is not None]
         return [(size, min((m for m in drawn if m.size == size), key=lambda m: m.x or 0.0)) for size, _ in self.paths]
 
     @property
     def lost(self) -> int:
-        """Points that cannot be drawn."""
+        """Number of points that cannot be drawn."""
         return sum(mark.x is None for mark in self.marks)
 
 
 def frontier_chart(found: Frontier) -> FrontierChart:
-    """The figure of a frontier, in drawing units."""
+    """Return the figure of a frontier, in drawing units."""
     points = found.points
     finite = points["log det"][np.isfinite(points["log det"])]
     across, up = ticks(finite.min(), finite.max()), ticks(points["accuracy"].min(), points["accuracy"].max())

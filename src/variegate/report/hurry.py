@@ -1,15 +1,15 @@
-"""The first three sentences: what predicts the outcome, how sure that is, what can be replaced by what."""
+"""The first three sentences: what predicts the outcome, how certain that is, and what can be replaced."""
 
 from .content import Stand
 from .names import shortened
 
-SURE = 0.95  # probability of a group from which on it is called nearly certain
-LIKELY = 0.5  # probability of a group below which it is not said to predict anything
-SWAPS = 3  # replacements that are named
+SURE = 0.95  # groups at least this probable are called nearly certain
+LIKELY = 0.5  # groups less probable than this are not said to predict anything
+SWAPS = 3  # replacements named
 
 
 def in_a_hurry(stands: list[Stand], outcome: str, thing: str, always: bool = False) -> list[str]:
-    """Sentences without statistics."""
+    """Summarise the result in sentences without statistics."""
     chosen = [stand for stand in stands if stand.chosen is not None]
     if not chosen:
         beyond = " beyond what is in every set" if always else ""
@@ -30,7 +30,7 @@ def _how_sure(chosen: list[Stand]) -> str:
         )
         return f"It is nearly certain that {that} needed."
     if len(doubtful) == len(chosen):
-        return "None of that is certain: other sets explain the data about as well."
+        return "None of this is certain: other sets explain the data about as well."
     sure = len(chosen) - len(doubtful)
     return (
         f"For {sure} of {len(chosen)} it is nearly certain that this one, or something just like it, is needed; less "
@@ -41,12 +41,12 @@ def _how_sure(chosen: list[Stand]) -> str:
 def _replaced(chosen: list[Stand], thing: str) -> str:
     swaps = [stand for stand in chosen if stand.stand_ins]
     if not swaps:
-        like = "like it" if len(chosen) == 1 else "like one of them"
-        return f"No other {thing} is so much {like} that it could take its place."
+        them = "it" if len(chosen) == 1 else "any of them"
+        return f"No other {thing} is similar enough to replace {them}."
     said = [f"{listed(stand.stand_ins, 'or')} for {shortened(str(stand.chosen), 30)}" for stand in swaps[:SWAPS]]
-    more = f"; and so on for {len(swaps) - SWAPS} more" if len(swaps) > SWAPS else ""
+    more = f"; and likewise for {len(swaps) - SWAPS} more" if len(swaps) > SWAPS else ""
     what = "It" if len(chosen) == 1 else "Some"
-    return f"{what} can be replaced by another {thing} that says the same: {'; '.join(said)}{more}."
+    return f"{what} can be replaced by another {thing} with the same information: {'; '.join(said)}{more}."
 
 
 def _names(stands: list[Stand]) -> str:
@@ -54,7 +54,7 @@ def _names(stands: list[Stand]) -> str:
 
 
 def listed(names: list[str], word: str = "and") -> str:
-    """A few names in a sentence.
+    """Join a few names for a sentence.
 
     >>> listed(["a", "b", "c"]), listed(["a"]), listed(list("abcdefgh"))
     ('a, b and c', 'a', 'a, b, c, d, e and 3 more')

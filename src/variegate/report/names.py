@@ -1,19 +1,19 @@
-"""Names are written by strangers: how they are shown."""
+"""Sanitise user-supplied names."""
 
 import unicodedata
 from typing import Any
 
 from markupsafe import Markup, escape
 
-# characters that turn the direction of the text after them
+# characters that change the direction of the text after them
 TURNS = {chr(c) for c in (0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 SPACES = str.maketrans("\t\n\r", "   ")
-SHOWN = 48  # characters of a name on the page; the data that it exports have all of them
-HINT = 300  # and in the hint that opens on hovering
+SHOWN = 48  # characters of a name on the page; exported data have all of them
+HINT = 300  # characters in the tooltip
 
 
 def clean(name: Any) -> str:
-    """The name without characters that change how the text around it is read, or that no file can hold."""
+    """Replace characters that change how the surrounding text is read, or that no file can hold."""
     text = str(name).translate(SPACES)
     return "".join("\N{REPLACEMENT CHARACTER}" if _is_unsafe(c) else c for c in text)
 
@@ -23,7 +23,7 @@ def _is_unsafe(character: str) -> bool:
 
 
 def shortened(name: Any, limit: int = SHOWN) -> str:
-    """Beginning and end of a long name.
+    """Return the beginning and the end of a long name.
 
     >>> shortened("abcdefghijkl", 9)
     'abcde…jkl'
@@ -34,7 +34,7 @@ def shortened(name: Any, limit: int = SHOWN) -> str:
 
 
 def tag(name: Any, limit: int = SHOWN) -> Markup:
-    """HTML of a name: isolated from the direction of the text around it, with a hint where it is cut."""
+    """Return the HTML of a name: isolated from the surrounding text's direction, with a tooltip if shortened."""
     text = shortened(name, limit)
     hint = Markup(' title="{}"').format(shortened(name, HINT)) if len(str(name)) > limit else Markup("")
     return Markup("<bdi{}>{}</bdi>").format(hint, escape(text))

@@ -1,4 +1,4 @@
-"""The page put together: template, style, scripts and data in one file with a strict content-security policy."""
+"""Render the page: template, style, scripts and data in one file with a strict content-security policy."""
 
 import json
 from base64 import b64encode
@@ -27,9 +27,17 @@ from .frontier import frontier_chart
 from .hurry import in_a_hurry
 from .similarity_map import similarity_map
 
-CHAIN = ("form.js", "system.js", "state.js", "chain.js", "answer.js", "search.js", "worker.js")  # what workers run too
+CHAIN = (
+    "form.js",
+    "system.js",
+    "state.js",
+    "chain.js",
+    "answer.js",
+    "search.js",
+    "worker.js",
+)  # workers run these, too
 SCRIPTS = (*CHAIN, "elements.js", "asking.js", "explorer.js")
-STARTS = 40  # sampled sets in the page: chains start from those that break the fewest conditions
+STARTS = 40  # sampled sets in the page; chains start from those that violate the fewest conditions
 
 
 def rendered(
@@ -39,7 +47,7 @@ def rendered(
     comparison: pd.DataFrame | None = None,
     frontier: Frontier | None = None,
 ) -> str:
-    """The HTML of the report."""
+    """Return the HTML of the report."""
     posterior, chosen = selection.posterior, selection.chosen
     probability = posterior.inclusion_prob()
     form, stands = explored_form(selection), content.stands(selection)
@@ -78,7 +86,7 @@ def rendered(
 
 
 def explored_form(selection: Selection) -> Form | None:
-    """The posterior over the most probable candidates, as the explorer has it; None where it has no such form."""
+    """Return the posterior over the most probable features for the explorer; None if it has no such form."""
     posterior, likelihood = selection.posterior, selection.posterior.target.likelihood
     if not can_sample(posterior.target) or not isinstance(likelihood, QuadraticLikelihood):
         return None
@@ -95,7 +103,7 @@ def explored_form(selection: Selection) -> Form | None:
 
 
 def explorer_data(selection: Selection, form: Form) -> dict[str, Any]:
-    """What the explorer works with: names, probabilities and the posterior of the kept candidates."""
+    """Return the explorer's data: names, probabilities and the posterior of the features in the page."""
     posterior, kept = selection.posterior, form.features
     probability = posterior.inclusion_prob()
     some = [posterior.sets[i] for i in np.linspace(0, len(posterior.sets) - 1, STARTS).astype(int)]
@@ -108,14 +116,14 @@ def explorer_data(selection: Selection, form: Form) -> dict[str, Any]:
         "error": float(np.hypot(np.nan_to_num(posterior.inclusion_errors()).max(), form.off)),
         "exact": form.exact,
         "thing": _thing(selection),
-        "own": not isinstance(posterior.fit, Sample),  # the explorer's probabilities are not those of the table
+        "own": not isinstance(posterior.fit, Sample),  # the explorer's probabilities differ from the table's
         "expected_elsewhere": float(np.delete(probability, kept).sum()),
         "form": embedded_form(form, chosen, starts, without),
     }
 
 
 def escaped_json(value: Any) -> str:
-    """JSON that may stand inside a script element: ASCII, without <, > and &."""
+    """Return JSON that is safe inside a script element: ASCII, without <, > and &."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
@@ -141,7 +149,7 @@ def _environment() -> Environment:
 
 
 def _effect(value: float) -> str:
-    """Three digits, with a proper minus sign; plain 0 for 0."""
+    """Format with three digits and a proper minus sign; 0 as plain 0."""
     if not np.isfinite(value):
         return "–" if np.isnan(value) else ("∞" if value > 0 else "−∞")
     return charts.signed(f"{value:.3g}")
@@ -183,7 +191,7 @@ def _selection(selection: Selection, found: Findings) -> dict[str, Any]:
 
 
 def _thing(selection: Selection) -> str:
-    """What the page calls a candidate: columns that enter together are a block, for groups stand in for each other."""
+    """Return the page's word for a feature: "block" if columns enter together, since "group" means stand-ins."""
     return "block" if selection.candidates.is_grouped else "feature"
 
 
@@ -235,11 +243,11 @@ def _trust(selection: Selection, found: Diagnostics, about: Mapping[str, Any]) -
 
 def _chain_facts(found: Diagnostics) -> list[tuple[str, str]]:
     if found.effective_size is None:
-        return [("Largest Monte Carlo error of a probability", "0: all sets were summed")]
+        return [("Largest Monte Carlo error of a probability", "0: all sets were enumerated")]
     return [
-        ("Largest Monte Carlo error of a probability", f"{found.largest_error:.3f} ({found.tol:g} was asked for)"),
-        ("Independent sets that the chains are worth", f"{found.effective_size:,.0f}"),
-        ("Variance between chains over the expected one", f"{found.disagreement:.1f} at most"),
+        ("Largest Monte Carlo error of a probability", f"{found.largest_error:.3f} ({found.tol:g} was requested)"),
+        ("Effective number of independent sets", f"{found.effective_size:,.0f}"),
+        ("Variance between chains, relative to the expected one", f"{found.disagreement:.1f} at most"),
         ("Laps of the chains", f"{found.n_iter:,}"),
     ]
 
@@ -249,7 +257,7 @@ def _bound_facts(bound: Bound) -> list[tuple[str, str]]:
         ("Lower bound of the evidence (ELBO)", f"{bound.elbo:.3f} ± {bound.elbo_error:.2g}"),
         ("Pareto k̂ of target/q", f"{bound.pareto_k:.2f}"),
         ("Effective sets", f"{bound.effective_size:,.0f} of {bound.n_sets:,}"),
-        ("Underrated rival, nats", f"{bound.overlooked:.2g}"),
+        ("Most underrated set, nats", f"{bound.overlooked:.2g}"),
     ]
 
 
@@ -280,11 +288,11 @@ def _facts(selection: Selection, data: Mapping[str, Any]) -> Iterable[tuple[str,
     if screened:
         yield "Screened out beforehand", f"{screened:,}"
     if len(candidates.always):
-        yield "In every set, as asked", f"{len(candidates.always):,}"
+        yield "In every set, as requested", f"{len(candidates.always):,}"
     if counts:
         yield "Classes", ", ".join(f"{names.shortened(label, 24)} ({n:,})" for label, n in list(counts.items())[:8])
     asked = selection.size is not None
-    yield "Size of the set", f"{len(selection.chosen)}, as asked" if asked else "as the data suggest"
+    yield "Size of the set", f"{len(selection.chosen)}, as requested" if asked else "chosen by the data"
     yield "Table", data.get("path")
 
 
@@ -292,7 +300,7 @@ def _run_facts(about: Mapping[str, Any], data: Mapping[str, Any]) -> Iterable[tu
     yield "Seed", about.get("seed")
     if about.get("seconds") is not None:
         yield "Time", f"{float(about['seconds']):.1f} s"
-    yield "Fingerprint of the data", data.get("hash")
+    yield "Hash of the data", data.get("hash")
     for name, version in (about.get("versions") or {}).items():
         yield names.shortened(name, 30), version
 

@@ -1,11 +1,11 @@
 "use strict";
-// The best set of a given size: greedy growth, and the set at hand, each improved by exchanges.
+// The best set of a given size: a greedy set and the current set, each improved by exchanges.
 
 {
-  const BETTER = 1e-9; // nats: less is rounding
+  const BETTER = 1e-9; // nats; less is rounding error
 
   function grown(form, { include, exclude, size }, from) {
-    // as large as it can be, where the size is too large
+    // as large as possible, if the size is too large
     const state = new variegate.State(form, include, exclude);
     for (const m of from) if (state.movable[m] && state.order.length < size && state.fits(m)) state.add(m);
     while (state.order.length < size) {
@@ -32,7 +32,7 @@
     return state;
   }
 
-  // The set at hand, `start`, stays unless another one is better by more than `margin`.
+  // The current set, `start`, stays unless another one is better by more than `margin`.
   variegate.bestSet = (whole, question) => {
     const form = variegate.formWithout(whole, question.exclude);
     const { size, start, margin } = question;

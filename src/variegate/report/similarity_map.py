@@ -1,8 +1,8 @@
-"""The map of candidates: like features near each other, the chosen among them.
+"""The map of features: similar features near each other.
 
-A picture of the nearest neighbours rather than of all distances: among hundreds of features nearly all pairs are
-equally unlike, and the plane has no room for that. Springs along the links, repulsion elsewhere, from a fixed start:
-the same model gives the same map.
+It shows nearest neighbours rather than all distances: among hundreds of features nearly all pairs are equally
+dissimilar, which no plane can show. Springs along the links, repulsion elsewhere, from a fixed start, so the same
+model gives the same map.
 """
 
 from typing import Any, NamedTuple
@@ -16,15 +16,15 @@ Box = tuple[float, float, float, float]
 NODES = 90
 AROUND = 3  # relatives of each chosen feature
 LINKS = 3  # nearest neighbours
-ALIKE = 0.25  # similarity from which a link is drawn
+ALIKE = 0.25  # smallest similarity for which a link is drawn
 LABELS = 40
 WIDTH, HEIGHT, MARGIN = 760.0, 520.0, 34.0
-LETTER, LINE = 8.0, 14.0  # room for a letter of a label, and for its height; genes are capitals
-EDGE = 10.0  # along the frame, where no label stands
+LETTER, LINE = 8.0, 14.0  # width and height of a letter; gene names are in capitals
+EDGE = 10.0  # margin along the frame without labels
 
 
 class Node(NamedTuple):
-    """A feature on the map; `label` is None where there is no room or need."""
+    """A feature on the map; `label` is None if there is no room or need for one."""
 
     unit: int
     feature: str
@@ -37,7 +37,7 @@ class Node(NamedTuple):
 
 
 class Label(NamedTuple):
-    """Where a name stands."""
+    """The position of a name."""
 
     x: float
     y: float
@@ -45,7 +45,7 @@ class Label(NamedTuple):
 
 
 class Link(NamedTuple):
-    """Two features that are alike."""
+    """Two similar features."""
 
     x1: float
     y1: float
@@ -55,7 +55,7 @@ class Link(NamedTuple):
 
 
 class SimilarityMap(NamedTuple):
-    """Nodes and links in a frame of `width` × `height`; `of` candidates in all."""
+    """Nodes and links in a frame of `width` × `height`; `of` features in all."""
 
     nodes: list[Node]
     links: list[Link]
@@ -65,7 +65,7 @@ class SimilarityMap(NamedTuple):
 
 
 def similarity_map(similarity: FloatArray, probability: FloatArray, chosen: IntArray, names: Any) -> SimilarityMap:
-    """Place the chosen units, their relatives and the most probable others; `similarity` has unit rows (U, d)."""
+    """Place the chosen features, their relatives and the most probable others; `similarity` has unit rows (U, d)."""
     units = shown_units(similarity, probability, chosen)
     alike = np.abs(similarity[units] @ similarity[units].T)
     np.fill_diagonal(alike, 0.0)
@@ -95,7 +95,7 @@ def similarity_map(similarity: FloatArray, probability: FloatArray, chosen: IntA
 
 
 def shown_units(similarity: FloatArray, probability: FloatArray, chosen: IntArray) -> IntArray:
-    """The chosen, the nearest to each, then the most probable: NODES in all, sorted."""
+    """Return the chosen features, the nearest to each, then the most probable: NODES in all, sorted."""
     order = np.argsort(-probability, kind="stable")
     first = chosen[np.argsort(-probability[chosen], kind="stable")][: NODES // 2]
     near = [np.argsort(-np.abs(similarity @ similarity[u]), kind="stable")[: AROUND + 1] for u in first]
@@ -105,14 +105,14 @@ def shown_units(similarity: FloatArray, probability: FloatArray, chosen: IntArra
 
 
 def linked(alike: FloatArray) -> list[tuple[int, int]]:
-    """Pairs of which one is among the nearest of the other."""
+    """Return the pairs of which one is among the nearest of the other."""
     near = np.argsort(-alike, axis=1, kind="stable")[:, :LINKS]
     pairs = {tuple(sorted((i, int(j)))) for i in range(len(alike)) for j in near[i] if alike[i, j] >= ALIKE}
     return sorted((i, j) for i, j in pairs)
 
 
 def layout(alike: FloatArray, pairs: list[tuple[int, int]], rounds: int = 400) -> FloatArray:
-    """Places (n, 2) by springs and repulsion (Fruchterman & Reingold 1991), from a spiral in order of the axes."""
+    """Place nodes (n, 2) by springs and repulsion (Fruchterman & Reingold 1991), starting from a spiral."""
     n = len(alike)
     if n < 2:
         return np.zeros((n, 2))
@@ -134,7 +134,7 @@ def layout(alike: FloatArray, pairs: list[tuple[int, int]], rounds: int = 400) -
 
 
 def framed(places: FloatArray) -> FloatArray:
-    """Places stretched to the frame."""
+    """Stretch the places to the frame."""
     low, high = places.min(axis=0, initial=0.0), places.max(axis=0, initial=0.0)
     span = np.where(high > low, high - low, 1.0)
     room = np.array([WIDTH, HEIGHT]) - 2 * MARGIN
@@ -142,7 +142,7 @@ def framed(places: FloatArray) -> FloatArray:
 
 
 def labelled(places: FloatArray, radii: FloatArray, names: list[str], order: Any) -> dict[int, Label]:
-    """A place for each name, right, left, above or below its node, where it hides least; some get none."""
+    """Place each name right, left, above or below its node, where it hides least; some get no place."""
     boxes: list[Box] = [(x - r, y - r, x + r, y + r) for (x, y), r in zip(places, radii, strict=True)]
     found: dict[int, Label] = {}
     for i in order:
@@ -164,7 +164,7 @@ def labelled(places: FloatArray, radii: FloatArray, names: list[str], order: Any
 
 
 def _hidden(box: Box, others: list[Box]) -> float:
-    """Area of a box that others cover, and, counted thrice, that lies outside of the frame."""
+    """Return the area of a box that others cover, plus three times the area outside the frame."""
     x0, y0, x1, y1 = box
     covered = sum(max(min(x1, b[2]) - max(x0, b[0]), 0) * max(min(y1, b[3]) - max(y0, b[1]), 0) for b in others)
     wide, high = min(x1, WIDTH - EDGE) - max(x0, EDGE), min(y1, HEIGHT - EDGE) - max(y0, EDGE)

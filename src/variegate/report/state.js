@@ -2,9 +2,9 @@
 // A set under conditions, and the odds of every feature outside it.
 
 {
-  const DEPENDENT = 1e-12; // a smaller squared part outside the span of the others is rounding, as in problem.py
+  const DEPENDENT = 1e-12; // a smaller squared part outside the span of the others is rounding error, as in problem.py
 
-  // log(1 − z); six terms of its series in t = z / (2 − z), exact to rounding, cost less than a logarithm
+  // log(1 − z); six terms of its series in t = z / (2 − z) are exact to rounding and faster than a logarithm
   function logOfRest(z) {
     const t = z / (2 - z);
     const s = t * t;
@@ -23,7 +23,7 @@
   variegate.State = class {
     constructor(form, include, exclude) {
       this.form = form;
-      [this.i, this.j] = form.at; // hyperparameters, as places on the grid
+      [this.i, this.j] = form.at; // hyperparameters, as grid indices
       this.systems = form.gram.map((G, k) => new variegate.System(G, form.information[k], form.C));
       this.volume = form.cosines ? new variegate.System(form.cosines, null, form.n) : null;
       this.order = []; // members, in the order of the systems
@@ -52,7 +52,7 @@
       this.volume?.clear(this.form.nugget);
     }
 
-    // against rounding
+    // against rounding errors
     rebuild() {
       const members = this.order;
       this.clear();
@@ -91,7 +91,7 @@
       this.inside[m] = 0;
     }
 
-    // places, in the systems, of the columns of a member
+    // positions, in the systems, of the columns of a member
     columnsAt(place) {
       const { first } = this.form;
       const width = (m) => first[m + 1] - first[m];
@@ -100,9 +100,9 @@
       return [start, start + width(this.order[place])];
     }
 
-    // Log-odds given the set without its member `out`, or given all of it.
-    // The odds of each movable feature outside are `factor` · e^`logOdds`: a root costs less than a logarithm.
-    // Returns the largest of `logOdds`; both arrays are 0 and −∞ for the others.
+    // Log-odds given the set without its member `out`, or given the whole set.
+    // The odds of each movable feature outside are `factor` · e^`logOdds`: a root is faster than a logarithm.
+    // Returns the largest of `logOdds`; for other features `factor` is 0 and `logOdds` −∞.
     fillOdds(out = -1) {
       const { form, logOdds, factor, inside, movable } = this;
       if (out >= 0) this.leaveOut(out);
@@ -166,7 +166,7 @@
       }
     }
 
-    // `back`: rows that are given back
+    // `back`: number of rows given back
     block(system, back, start, stop) {
       const { G, V, C } = system;
       const { R } = back.length ? system.rest : system;
@@ -196,14 +196,14 @@
       }, 0);
     }
 
-    // log p(y, S) at the present hyperparameters, up to a constant
+    // log p(y, S) at the current hyperparameters, up to a constant
     logJoint() {
       const { tilt, logKappa, power } = this.form;
       const prior = this.order.reduce((sum, m) => sum + tilt[m] + logKappa[this.i], 0);
       return this.logEvidence(this.j) + prior + (this.volume ? power * this.volume.logDet : 0);
     }
 
-    // the feature whose addition, in place of `out`, gains most, and log-odds of all in `logOdds`; −1 if there is none
+    // the feature whose addition, in place of `out`, gains most, or −1; fills `logOdds`
     bestAddition(out = -1) {
       const { logOdds, factor } = this;
       this.fillOdds(out);

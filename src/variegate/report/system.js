@@ -2,7 +2,7 @@
 // A triangular system that is updated when a member is added or removed; see inference/chain/system.py.
 
 {
-  // Σ f_i v_i for the rows from number `start` on. Four rows at a time: `out` is read and written less often.
+  // Σ f_i v_i over the rows from `start` on, four at a time, so that `out` is read and written less often.
   function combine(out, f, rows, start) {
     const end = rows.length;
     out.fill(0);
@@ -28,7 +28,7 @@
   }
 
   variegate.System = class {
-    // L Lᵀ = G_SS + ridge·I, V = L⁻¹ G_S·, u = L⁻¹ b_S; D and R are what the set leaves of each of C columns
+    // L Lᵀ = G_SS + ridge·I, V = L⁻¹ G_S·, u = L⁻¹ b_S; D and R are the residuals of each of C columns
     constructor(G, b, C) {
       this.G = G;
       this.b = b;
@@ -39,7 +39,7 @@
       this.members = [];
       this.L = [];
       this.V = [];
-      this.spare = []; // rows that are not in use
+      this.spare = []; // unused rows
       this.rest = { D: new Float64Array(C), R: new Float64Array(C), explained: 0, rows: [] };
     }
 
@@ -76,7 +76,7 @@
     }
 
     delete(place) {
-      // rotate the rows behind it until the last one stands for nothing, and give that one back
+      // rotate the rows after it until the last one is free, and give that one back
       const { L, V, u, D, R, C } = this;
       this.spare.push(...L.splice(place, 1));
       this.members.splice(place, 1);
@@ -104,8 +104,8 @@
       this.spare.push(last);
     }
 
-    // Fills `rest`: what the set without the members from `place` to `stop` leaves, which the system itself keeps. With x
-    // the unit vector along L⁻¹e for such a member e, the row that deleting it would give back is xᵀV.
+    // Fills `rest` with the residuals given the set without the members from `place` to `stop`; the system stays the same.
+    // With x the unit vector along L⁻¹e for such a member e, deleting it would give back the row xᵀV.
     without(place, stop) {
       const { V, u, rest } = this;
       const directions = [];
@@ -129,7 +129,7 @@
       }
     }
 
-    // L⁻¹ times the unit vector of number q, orthogonal to `others`, of length one; zero before `place`
+    // L⁻¹ times the q-th unit vector, made orthogonal to `others` and of length one; zero before `place`
     direction(q, place, others) {
       const { L } = this;
       const x = new Float64Array(L.length);

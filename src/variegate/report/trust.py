@@ -1,4 +1,4 @@
-"""How far the result can be trusted, in words that need no statistics."""
+"""How far to trust the result, in words that need no statistics."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -10,14 +10,14 @@ from ..inference import JOINS
 from ..selection import Selection
 from ..types import IntArray
 
-RARE = 0.2  # share of a class below which classes are unbalanced
-FEW = 10  # rows of a class
-OWN_WORDS = {"ConvergenceWarning", "EmptySelectionWarning"}  # kinds of warnings that the page words itself
+RARE = 0.2  # classes with a smaller share are unbalanced
+FEW = 10  # rows in a class
+OWN_WORDS = {"ConvergenceWarning", "EmptySelectionWarning"}  # warnings for which the page has its own text
 WORDS = {"good": "fine", "fair": "fair", "poor": "take care"}
 
 
 class Verdict(NamedTuple):
-    """One question about the fit, its answer, and how good that is ("good", "fair" or "poor")."""
+    """A question about the fit, its answer, and a grade ("good", "fair" or "poor")."""
 
     question: str
     answer: str
@@ -30,7 +30,7 @@ class Verdict(NamedTuple):
 
 
 def verdicts(selection: Selection, found: Diagnostics) -> list[Verdict]:
-    """Questions about a fit with their answers."""
+    """Return questions about a fit with their answers."""
     fit = [_known(found)] if found.bound is None else [_settled(found), _fits(found.bound), _overlooked(found.bound)]
     return [
         *fit,
@@ -41,7 +41,7 @@ def verdicts(selection: Selection, found: Diagnostics) -> list[Verdict]:
 
 
 def warnings_of(selection: Selection, found: list[Verdict], further: Sequence[str] = ()) -> list[str]:
-    """What a reader has to know before anything else; empty if all is well."""
+    """Return what a reader must know first; empty if all is well."""
     said, expected = [], selection.posterior.inclusion_prob().sum()
     if not len(selection.chosen):
         said.append(
@@ -56,21 +56,21 @@ def warnings_of(selection: Selection, found: list[Verdict], further: Sequence[st
 
 
 def further_lines(about: Mapping[str, Any], found: Diagnostics) -> list[str]:
-    """Warnings of the run that the page does not give in words of its own: text, or {kind, text}."""
+    """Return the run's warnings (text, or {kind, text}) for which the page has no text of its own."""
     given = [line if isinstance(line, Mapping) else {"text": line} for line in about.get("warnings") or []]
     lines = [str(line.get("text")) for line in given if line.get("kind") not in OWN_WORDS]
     return [line for line in dict.fromkeys(lines) if line not in found.messages()]
 
 
 def _known(found: Diagnostics) -> Verdict:
-    question = "Are the probabilities those of the data and the model?"
+    question = "Are the probabilities accurate?"
     if found.largest_error == 0.0:
-        return Verdict(question, "Yes: there are so few possible sets that all of them were summed.", "good")
+        return Verdict(question, "Yes: there are so few possible sets that all were enumerated.", "good")
     within = f"±{2 * (found.largest_error or 0.0):.2g} for the least certain, two Monte Carlo errors"
     if found.converged:
-        return Verdict(question, f"Yes, computed without approximation, up to chance ({within}).", "good")
+        return Verdict(question, f"Yes, computed without approximation, up to random error ({within}).", "good")
     answer = (
-        f"Up to chance, and that is larger than asked for: {within}. The computation stopped after "
+        f"Only up to a random error larger than requested: {within}. The computation stopped after "
         f"{found.n_iter:,} laps; allow more (max_iter)."
     )
     return Verdict(question, answer, "poor")
@@ -82,7 +82,7 @@ def _settled(found: Diagnostics) -> Verdict:
         return Verdict(question, f"Yes, after {found.n_iter:,} steps.", "good")
     answer = (
         f"The computation had not settled when it stopped, after {found.n_iter:,} steps: probabilities may still "
-        "move. Allow more (max_iter)."
+        "change. Allow more (max_iter)."
     )
     return Verdict(question, answer, "poor")
 
@@ -105,10 +105,12 @@ def _fits(bound: Bound) -> Verdict:
 def _overlooked(bound: Bound) -> Verdict:
     question = "Do features that can stand in for each other share their probability?"
     if bound.overlooked <= OVERLOOKED:
-        return Verdict(question, "Yes: no set as good as the best one was found that the model overlooks.", "good")
+        return Verdict(
+            question, "Yes: the model overlooks no set that is as good as the best one, as far as was found.", "good"
+        )
     answer = (
-        "Some set is about as good as the best one, yet the model makes it far rarer than it is: a feature with a "
-        "low probability may be a full substitute for a chosen one. Look at the alternatives before discarding one."
+        "Some set is about as good as the best one, but the model gives it far too little probability: a feature with "
+        "a low probability may be a full substitute for a chosen one. Look at the alternatives before you discard it."
     )
     return Verdict(question, answer, "poor")
 
@@ -120,11 +122,11 @@ def _left_out(selection: Selection) -> list[Verdict]:
     question, sentence = "Can a column that was left out matter?", certificate.sentence()
     if certificate.largest <= JOINS:
         return [Verdict(question, f"No: {sentence}.", "good")]
-    return [Verdict(question, f"Perhaps: {sentence}. Begin with more columns (--screen, screen).", "poor")]
+    return [Verdict(question, f"Perhaps: {sentence}. Start with more columns (--screen, screen).", "poor")]
 
 
 def _decided(selection: Selection) -> Verdict:
-    question = "Do the data decide for this set?"
+    question = "Do the data single out this set?"
     probability, chosen = selection.posterior.inclusion_prob(), selection.chosen
     if not len(chosen):
         return Verdict(question, "No: the best set is empty.", "fair")
@@ -135,18 +137,18 @@ def _decided(selection: Selection) -> Verdict:
         return Verdict(question, "Yes: each chosen feature is in more than half of the plausible sets.", "good")
     if stood_for == n:
         answer = (
-            f"Yes, up to stand-ins: each chosen feature, or one that can take its place, is in more than half of the "
-            f"plausible sets. For {n - sure} of {n} it is open which of them."
+            f"Yes, up to stand-ins: each chosen feature, or one that can replace it, is in more than half of the "
+            f"plausible sets. For {n - sure} of {n} it is open which one."
         )
         return Verdict(question, answer, "good")
     if not stood_for and probability.max(initial=0.0) < 0.5:
         answer = (
-            "The data do not decide for one set: no feature is in more than half of the plausible sets. The chosen "
+            "The data do not single out one set: no feature is in more than half of the plausible sets. The chosen "
             "set is the best of many that are nearly as good; do not read much into a single feature."
         )
         return Verdict(question, answer, "poor")
     answer = (
-        f"In part: {max(sure, stood_for)} of the {n} chosen features, or what can take their place, are in more than "
+        f"Partly: {max(sure, stood_for)} of the {n} chosen features, or their stand-ins, are in more than "
         "half of the plausible sets."
     )
     return Verdict(question, answer, "fair")
@@ -171,7 +173,7 @@ def _balanced(counts: Mapping[str, int]) -> list[Verdict]:
 
 
 def set_sizes(sets: Sequence[IntArray]) -> tuple[int, int]:
-    """Sizes between which nine in ten plausible sets lie."""
+    """Return the sizes between which nine in ten plausible sets lie."""
     sizes = [len(S) for S in sets]
     low, high = np.quantile(sizes, [0.05, 0.95]) if sizes else (0, 0)
     return int(low), int(high)

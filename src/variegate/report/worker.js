@@ -1,9 +1,9 @@
 "use strict";
-// One chain of the explorer: it answers the last question until another one comes. In a worker, or in the page.
+// One chain of the explorer, in a worker or in the page: it works on the last question until another one comes.
 
 variegate.serve = (send) => {
-  const SLICE = 20; // milliseconds between looks at new questions: first answers come within three of them
-  const WARM = 150; // milliseconds of a first question that nobody asked, after which the code is compiled
+  const SLICE = 20; // milliseconds between checks for new questions: first answers come within three of them
+  const WARM = 150; // milliseconds of a first, unasked question, after which the code is compiled
   let form = null;
   let asked = null;
 

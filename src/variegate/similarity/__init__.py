@@ -6,6 +6,7 @@ from .columns import from_columns
 from .coordinates import from_coordinates
 from .factorise import item_names as item_names
 from .features import SimilarityFeatures, SimilarityWarning
+from .features import unit_rows as unit_rows
 from .groups import from_groups
 from .groups import group_codes as group_codes
 from .kernel import from_kernel

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -12,8 +11,8 @@ from scipy import sparse
 
 from ..checks import generator
 from ..data import locate_names
-from .factorise import check_rank, factorise_known, feature_names, item_names
-from .features import SimilarityFeatures, SimilarityWarning
+from .factorise import check_rank, factorise_known, feature_names, item_names, warn_unknown
+from .features import SimilarityFeatures
 from .kernels import CosineKernel
 
 
@@ -60,8 +59,7 @@ def from_annotations(
         raise ValueError(
             "at least one feature must have a term of positive weight, got none; use the same kind of names in both"
         )
-    if not known.all():
-        _warn_unknown(known, names)
+    warn_unknown(known, names, "have no annotation")
     return factorise_known(CosineKernel(rows[known]), known, rank, tol, generator(rng)).named(names)
 
 
@@ -104,13 +102,3 @@ def _unit_sparse_rows(table: Any) -> Any:
     norms = np.sqrt(np.asarray(table.multiply(table).sum(axis=1), dtype=float).ravel())
     table.data = table.data / np.repeat(norms, np.diff(table.indptr))
     return table
-
-
-def _warn_unknown(known: Any, names: Sequence[str] | None) -> None:
-    first = int(np.flatnonzero(~known)[0])
-    warnings.warn(
-        f"{int((~known).sum())} of {len(known)} features have no annotation (e.g. "
-        f"{names[first] if names else f'number {first}'}): they are treated as similar to no other feature",
-        SimilarityWarning,
-        stacklevel=3,
-    )

@@ -91,6 +91,20 @@ def feature_names(features: Iterable[object]) -> list[str]:
     return [str(name) for name in features]
 
 
+def warn_unknown(known: Array, names: Sequence[str] | None, what: str) -> None:
+    """Say how many features (M,) are not known, and what follows."""
+    if known.all():
+        return
+    first = int(np.flatnonzero(~known)[0])
+    example = names[first] if names else f"number {first}"
+    warnings.warn(
+        f"{int((~known).sum())} of {len(known)} features {what} (e.g. {example}): "
+        "they are treated as similar to no other feature",
+        SimilarityWarning,
+        stacklevel=3,
+    )
+
+
 def finite_matrix(values: Any, what: str) -> Array:
     """Return a two-dimensional float array without missing or infinite values, or raise."""
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,8 +9,8 @@ import numpy as np
 
 from ..checks import generator
 from ..data import Network, as_network
-from .factorise import check_rank, factorise_known, feature_names
-from .features import Array, SimilarityFeatures, SimilarityWarning
+from .factorise import check_rank, factorise_known, feature_names, warn_unknown
+from .features import Array, SimilarityFeatures
 from .hubs import choose_hubs, hub_distances
 from .kernels import Bandwidth, RadialKernel, radial_kernel
 
@@ -60,6 +59,7 @@ def from_network(
     nodes = network.locate(names)
     known = nodes >= 0
     _check_known(known, names, network)
+    warn_unknown(known, names, "are not in the network")
     profiles = hub_distances(network, choose_hubs(network, hubs, min_degree), nodes[known])
     kernel = radial_kernel(profiles, bandwidth, generator_)
     return factorise_known(kernel, known, rank, tol, generator_).named(names)
@@ -101,12 +101,4 @@ def _check_known(known: Array, names: list[str], network: Network) -> None:
         raise ValueError(
             f"features must be nodes of the network, but none of the {len(names)} is: {kind}, {node}; "
             "use the same kind of names in both"
-        )
-    if not known.all():
-        missing = np.flatnonzero(~known)
-        warnings.warn(
-            f"{len(missing)} of {len(names)} features are not in the network (e.g. {names[missing[0]]}): "
-            "they are treated as similar to no other feature",
-            SimilarityWarning,
-            stacklevel=3,
         )

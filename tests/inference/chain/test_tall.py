@@ -9,7 +9,7 @@ from variegate import groups
 from variegate.inference import ChainSettings, Target, sample
 from variegate.inference.chain import model
 from variegate.likelihoods import Grouped, NegativeBinomial, Poisson
-from variegate.likelihoods.counts import Counts, likeliest
+from variegate.likelihoods.counts import PoissonTerms, likeliest
 from variegate.priors import bernoulli_prior
 
 SETTINGS = {"tol": 0.01, "average_size": False, "average_slab": False}
@@ -67,7 +67,7 @@ def test_the_likeliest_dispersion_is_known_better_than_the_grid_has_it():
     eta = 1 + 0.5 * rng.normal(size=20_000)
     rate = np.exp(eta)
     y = rng.negative_binomial(4, 4 / (4 + rate)).astype(float)
-    counts = Counts(y, np.zeros(len(y)), np.ones(len(y)))
+    counts = PoissonTerms(y, np.zeros(len(y)), np.ones(len(y)))
     fine = likeliest(counts, np.geomspace(0.2, 0.3, 200), eta)
     assert likeliest(counts, np.geomspace(0.01, 10, 30), eta) == pytest.approx(fine, rel=0.02)
 

@@ -48,7 +48,7 @@ class TestHyperparameters:
                 assert prior_term(target.prior.rescaled(factor * q.expected_size)) < best
 
     def test_never_below_one_feature(self):
-        assert learn_size(make_target(M=8), 0.01).prior.expected_size == pytest.approx(1.0)
+        assert learn_size(make_target(M=8), 0.01, least_change=0.1).prior.expected_size == pytest.approx(1.0)
 
     def test_slab_precision_rises_to_the_best_value(self):
         target = make_target(M=8, seed=0)
@@ -71,7 +71,9 @@ class TestHyperparameters:
             learned = learn_slab_precision(target, [np.array([0])], least_change=0.01)
             assert np.log(learned.likelihood.slab_precision) == pytest.approx(best, abs=1e-9)
         outside = Target(Bowl(np.log(1e9), 5e5), bernoulli_prior(3, expected_size=1), "bernoulli")
-        assert learn_slab_precision(outside, [np.array([0])]).likelihood.slab_precision == pytest.approx(1e6)
+        assert learn_slab_precision(
+            outside, [np.array([0])], least_change=0.1
+        ).likelihood.slab_precision == pytest.approx(1e6)
 
     def test_learning_raises_the_elbo(self):
         X, y = correlated_data(M=10, N=100, r=0.5, seed=4)

@@ -17,6 +17,7 @@ from ...likelihoods import (
     pick,
     window,
 )
+from ...sets import membership
 from ...types import FloatArray, IntArray
 from ..local_search import NOTHING
 from ..target import Target
@@ -153,7 +154,7 @@ class Model:
 
     def own(self) -> Self:
         """A copy for one chain: evidences, warm-started from earlier sets, must not depend on other chains."""
-        return self if self.augments else replace(self, target=self.target.roughly(True).roughly(False), evidences={})
+        return self if self.augments else replace(self, target=self.target.roughly(False), evidences={})
 
     @cached_property
     def is_tall(self) -> bool:
@@ -204,7 +205,7 @@ class Model:
     def local(self, S: IntArray, inside: npt.NDArray[np.bool_], scope: FloatArray | None = None) -> "Local":
         """The features in scope, `inside` (M,), drawn with probabilities `scope` (M,); they include S."""
         movable = inside & self.free
-        here = movable | _mask(S, len(movable)) if self.shared is None else np.ones(len(movable), dtype=bool)
+        here = movable | membership([S], len(movable))[0] if self.shared is None else np.ones(len(movable), dtype=bool)
         features = np.flatnonzero(here)
         widths = self.likelihood.widths[features]
         n, C, has_volume = len(features), int(widths.sum()), self.target.prior_has_volume
@@ -388,9 +389,3 @@ def _stacked(fixed: list[FloatArray]) -> FloatArray:
     for row, part in zip(out, fixed, strict=True):
         row[: len(part)] = part
     return out
-
-
-def _mask(S: IntArray, n: int) -> npt.NDArray[np.bool_]:
-    inside = np.zeros(n, dtype=bool)
-    inside[S] = True
-    return inside

@@ -12,7 +12,7 @@ from ..target import Target
 from . import tuning
 
 
-def learn_size(target: Target, expected_size: float, least_change: float = tuning.FIRST_CHANGE) -> Target:
+def learn_size(target: Target, expected_size: float, least_change: float) -> Target:
     """Give the prior the expected size of q, where the derivative of the ELBO in α vanishes.
 
     Changes smaller than `least_change`, in logs, are ignored.
@@ -29,9 +29,7 @@ def learn_size(target: Target, expected_size: float, least_change: float = tunin
         return target
 
 
-def learn_slab_precision(
-    target: Target, sets: Sequence[IntArray], least_change: float = 2 * tuning.FIRST_CHANGE
-) -> Target:
+def learn_slab_precision(target: Target, sets: Sequence[IntArray], least_change: float) -> Target:
     """Maximise the average log evidence of sets in c, by a parabola in log c; c changes by at most a factor of 8."""
     likelihood = target.likelihood
     if not isinstance(likelihood, FlipLikelihood):

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -17,13 +18,14 @@ from ..target import Target
 from . import tuning
 from .empirical_bayes import learn_size, learn_slab_precision
 from .fixed_form import Covariance, fixed_form
-from .points import Point, distinct, level
+from .points import Point, distinct
 from .proposal import propose
 from .rao_blackwell import fixed_point, natural_gradient
 from .result import Fit
 from .starts import best_set, feasible, flat_start, later_starts, start_at
 
 Estimate: TypeAlias = tuple[float, float]  # value and standard error
+LEVEL = attrgetter("level")  # ELBO of a point, to sort by
 
 
 @dataclass(frozen=True)
@@ -166,7 +168,7 @@ class _Search:
             point = self._algorithm_1(theta, n, point)
             theta = point.theta
             left -= n
-            if not self._update_hyperparameters(point):
+            if not self._update_hyperparameters(point, tuning.FIRST_CHANGE):
                 break
         self._algorithm_1(theta, left, point)
 
@@ -178,7 +180,7 @@ class _Search:
         """Run stage B on the covariance over many sampled sets; if hyperparameters change, run it again."""
         n = tuning.WITHOUT_GAINS * tuning.n_sets(self.target, self.settings.n_sets)
         point = self._stage_b(_at(theta), n, self._elbo(theta, n))
-        if self._update_hyperparameters(point):
+        if self._update_hyperparameters(point, tuning.FIRST_CHANGE):
             point = self._stage_b(point, n, self._elbo(point.theta, n))
         self.best = point
 
@@ -187,14 +189,14 @@ class _Search:
         reached = [self._learn(start_at(self.target, self._best_set()) if start is None else start)]
         for theta in later_starts(self.target, others, self.rng):
             reached.append(self._stage_a(theta, tuning.STAGE_A))
-            self.best = max(reached, key=level)
+            self.best = max(reached, key=LEVEL)
             if not tuning.few(self.target) and self.best is not reached[-1]:
                 break  # see tuning.FEW_FEATURES
         refined: list[Point] = []
-        for point in distinct(sorted(reached, key=level, reverse=True))[: tuning.n_refined(self.target)]:
+        for point in distinct(sorted(reached, key=LEVEL, reverse=True))[: tuning.n_refined(self.target)]:
             refined.append(self._stage_b(point, self._n_sets, (point.level, point.error)))
-            self.best = max(refined, key=level)  # after each, for Ctrl-C
-        best = max(refined, key=level)
+            self.best = max(refined, key=LEVEL)  # after each, for Ctrl-C
+        best = max(refined, key=LEVEL)
         if self._update_hyperparameters(best, tuning.LAST_CHANGE):
             # the target has changed, so the level of `best` is no longer comparable
             self.best = self._stage_b(best, self._n_sets, self._elbo(best.theta, self._n_sets))
@@ -218,7 +220,7 @@ class _Search:
             self.best = self._stage_a(theta, tuning.first_iterations(self.target))
             theta = self.best.theta
             # no update in the last round: later starts are compared with this point under the same target
-            if not (left and self._update_hyperparameters(self.best)):
+            if not (left and self._update_hyperparameters(self.best, tuning.FIRST_CHANGE)):
                 break
         return self.best  # type: ignore[return-value]
 
@@ -235,7 +237,7 @@ class _Search:
             return point._replace(converged=found.converged)
         return found.after(known)
 
-    def _update_hyperparameters(self, point: Point, least_change: float = tuning.FIRST_CHANGE) -> bool:
+    def _update_hyperparameters(self, point: Point, least_change: float) -> bool:
         """Learn hyperparameters at a point; return whether any changed."""
         n = tuning.affordable(self.target, tuning.SLAB_SETS)
         sets = propose(self.target, point.theta, point.inclusion).draw(n, self.rng) if self.settings.learn_slab else []

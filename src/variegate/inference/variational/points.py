@@ -59,11 +59,6 @@ class Point(NamedTuple):
         )
 
 
-def level(point: Point) -> float:
-    """ELBO of a point, to sort by."""
-    return point.level
-
-
 def distinct(points: Sequence[Point]) -> list[Point]:
     """Drop points whose inclusion probabilities agree with those of an earlier point."""
     kept: list[Point] = []

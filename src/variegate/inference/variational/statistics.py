@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logsumexp
 
+from ...sets import membership
 from ...types import FloatArray, IntArray
-from ..target import Batch, Target, membership
+from ..target import Batch, Target
 from . import tuning
 from .correction import GainCorrection
 
