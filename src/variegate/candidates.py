@@ -1,4 +1,4 @@
-"""What is chosen from: columns that are always in, columns that are screened out, columns that go together."""
+"""Which columns can be selected: some are always included, some screened out, some grouped."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,17 +12,17 @@ from .naming import find_positions
 from .similarity import group_codes, item_names
 from .types import FloatArray, IntArray
 
-_SOME_ROWS = 64  # in which most groups show that they are no category
-FORCED = 500.0  # log-odds beyond which a probability cannot be told from 0 or 1
+_SOME_ROWS = 64  # enough to see that most groups are not categories
+FORCED = 500.0  # larger log-odds amount to forcing a column in or out
 
 
 @dataclass(frozen=True)
 class Candidates:
     """The M columns of X as the model sees them.
 
-    `columns` (m,) are chosen from, sorted; `unit` (m,) says which of them go together, numbered 0, 1, …;
-    `always` (p,) are in every set. Of a category of which every row has one column, the commonest is left out, since
-    the intercept stands for it: such `references` (r,) belong to `reference_units` (r,), −1 if always included.
+    `columns` (m,), sorted, can be selected; `unit` (m,) is the feature that each belongs to, numbered 0, 1, …;
+    `always` (p,) are in every set. If each row has exactly one column of a category, the most common column is left
+    out, since the intercept covers it: such `references` (r,) belong to `reference_units` (r,), −1 if always included.
     """
 
     columns: IntArray
@@ -34,21 +34,21 @@ class Candidates:
 
     @property
     def n_units(self) -> int:
-        """How many things there are to choose from."""
+        """Number of features to select from."""
         return int(self.unit.max()) + 1
 
     @property
     def is_grouped(self) -> bool:
-        """Whether some unit has several columns."""
+        """Whether some feature has several columns."""
         return self.n_units < len(self.columns)
 
     def of(self, X: Any) -> tuple[Any, Any]:
-        """Return the candidate columns and the always included ones (None if there are none) of a table (n, M)."""
+        """Return the columns to select from, and those always included (None if there are none), of a table (n, M)."""
         chosen = X if len(self.columns) == X.shape[1] else X[:, self.columns]
         return chosen, (X[:, self.always] if len(self.always) else None)
 
     def spread(self, values: NDArray[Any], elsewhere: float = 0.0, always: float = 0.0) -> NDArray[Any]:
-        """Values of the units (U,) as values of all columns (M,)."""
+        """Values of the features (U,) as values of all columns (M,)."""
         out = np.full(self.n_columns, elsewhere, dtype=np.result_type(values, type(elsewhere)))
         out[self.columns], out[self.always] = values[self.unit], always
         for column, unit in zip(self.references, self.reference_units, strict=True):
@@ -56,20 +56,20 @@ class Candidates:
         return out
 
     def gather(self, values: FloatArray) -> FloatArray:
-        """Values of all columns (M,) as values of the units (U,): means over their columns."""
+        """Values of all columns (M,) as values of the features (U,): means over their columns."""
         counts = np.bincount(self.unit)
         return np.bincount(self.unit, weights=values[self.columns]) / counts
 
     def mask(self, S: IntArray) -> NDArray[np.bool_]:
-        """Columns (M,) of a set of units, with those always included."""
+        """Columns (M,) of a set of features, with those always included."""
         chosen = np.zeros(self.n_units, dtype=bool)
         chosen[S] = True
         return self.spread(chosen, elsewhere=False, always=True)
 
     def unit_names(self, names: NDArray[Any], labels: Sequence[Any] | None = None) -> NDArray[Any]:
-        """Names of the units: of their column, of their columns joined by "+", or of the category they make up.
+        """Names of the features: of their columns, joined by "+", or the label of a category.
 
-        That is the label of columns that are called "label=…".
+        A category is a feature whose columns are all called "label=…".
         """
         joined: list[list[int]] = [[] for _ in range(self.n_units)]
         for column, unit in zip(self.columns.tolist(), self.unit, strict=True):
@@ -85,10 +85,10 @@ def choose_candidates(
     varying: NDArray[np.bool_] | None = None,
     references: IntArray | None = None,
 ) -> Candidates:
-    """Divide M columns into always included, candidates and the rest.
+    """Divide M columns into those always included, those to select from, and the rest.
 
-    `kept` (M,) is what screening left; a group stays if one of its columns does. Columns that are not `varying` (M,)
-    are never candidates, and neither are the `references` of categories.
+    `kept` (M,) passed screening; a group is kept if one of its columns is. Columns that are not `varying` (M,) and the
+    `references` of categories are never selected.
     """
     unit = np.arange(n_columns) if groups is None else groups
     references = np.empty(0, dtype=np.int64) if references is None else references
@@ -119,7 +119,7 @@ def choose_candidates(
             "Nothing is left to choose from: all columns are constant (or vary by less than 1e-150), apart from those "
             "in always_include."
         )
-    # units are numbered by their first column, so that without groups they are the columns in order
+    # features are numbered by their first column: without groups they are the columns in order
     _, first, inverse = np.unique(unit[columns], return_index=True, return_inverse=True)
     number = np.argsort(np.argsort(first))[inverse]
     of_code = dict(zip(unit[columns].tolist(), number.tolist(), strict=True)) | dict.fromkeys(
@@ -131,7 +131,7 @@ def choose_candidates(
 
 
 def reference_columns(X: Any, groups: NDArray[Any] | None, weights: FloatArray | None) -> IntArray:
-    """The commonest column of each group that makes up a category: zeros and ones, one of them 1 in each row."""
+    """The most common column of each group that is a category: zeros and ones, with a single 1 in each row."""
     found = []
     for group in np.unique(groups) if groups is not None else ():
         columns = np.flatnonzero(groups == group)
@@ -158,10 +158,10 @@ def _name(columns: list[int], names: NDArray[Any], labels: Sequence[Any] | None)
 def by_column(
     given: Any, names: NDArray[Any] | None, n_columns: int, what: str, labels: Sequence[Any] | None = None
 ) -> list[Any] | None:
-    """One value for each column, from a sequence of them or by column (others None).
+    """One value per column, from a sequence, or from a mapping (None for columns that it lacks).
 
-    By column is {column: value}, or a pandas Series whose index holds names, if the columns have names too. The label
-    of several columns means all of them.
+    A mapping is {column: value}, or a pandas Series indexed by names if the columns have names. The label of several
+    columns means all of them.
     """
     if given is None:
         return None
@@ -182,18 +182,18 @@ def by_column(
 
 
 def group_of_columns(labels: list[Any] | None) -> NDArray[Any] | None:
-    """Number the groups (M,); None and NaN stand alone."""
+    """Number the groups (M,); columns with None or NaN are in no group."""
     strange = [label for label in labels or [] if not isinstance(label, Hashable)]
     if strange:
         raise ValueError(
-            f"groups must have one label for each column, a word or a number, got {strange[0]!r}; as a mapping it is "
+            f"groups must have one label for each column, a word or a number, got {strange[0]!r}; a mapping must be "
             "{column: label}."
         )
     return None if labels is None else group_codes(labels)
 
 
 def log_odds_of_columns(given: list[Any] | None) -> FloatArray | None:
-    """Prior log-odds as numbers (M,), zero where there are none."""
+    """Prior log-odds as numbers (M,), zero where none are given."""
     if given is None:
         return None
     try:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 
 class WrongOutcome(ValueError):
-    """An outcome is not as it must be; names what, and the first wrong row where there is one.
+    """An outcome is not valid; says what is wrong, and in which row first if it is about rows.
 
     >>> str(WrongOutcome("time", "must not be negative, got -1", 3))
     'time in row 3 must not be negative, got -1'
@@ -24,7 +24,7 @@ class WrongOutcome(ValueError):
 
 
 def check_rows(right: npt.NDArray[np.bool_], what: str, must: str, got: Callable[[int], Any], then: str = "") -> None:
-    """Raise unless every row (N,) is right; `got` tells what a row has."""
+    """Raise unless every row (N,) is right; `got` returns the value of a row."""
     if not right.all():
         row, wrong = int(right.argmin()), int((~right).sum())
         value = got(row)
@@ -44,11 +44,11 @@ def is_whole(value: Any) -> bool:
 
 
 def generator(rng: np.random.Generator | int | None) -> np.random.Generator:
-    """Return the generator meant by `rng`; None means seed 0, so that every run gives the same result."""
+    """Return the generator for `rng`; None is seed 0, so that every run gives the same result."""
     return rng if isinstance(rng, np.random.Generator) else np.random.default_rng(0 if rng is None else rng)
 
 
 def check_share(value: float, what: str) -> None:
-    """Raise unless `value` is a number of at least 0 and below 1."""
+    """Raise unless 0 ≤ value < 1."""
     if not isinstance(value, int | float | np.integer | np.floating) or not 0 <= value < 1:
         raise ValueError(f"{what} must be at least 0 and below 1, got {value!r}")

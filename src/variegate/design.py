@@ -1,4 +1,4 @@
-"""Columns that are centred and scaled implicitly, dense or sparse."""
+"""Dense or sparse tables whose columns are centred and scaled implicitly."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from .threads import side_by_side
 from .types import FloatArray, IntArray
 
 BLOCK_BYTES = 1 << 20  # dense tables are read through a float64 buffer of this size, which fits in cache
-MANY_ROWS = BLOCK_BYTES // 128  # beyond, a buffer of all rows would have less than 16 columns
-ROW_BLOCK_BYTES, GRAM_BYTES = 1 << 22, 1 << 23  # of blocks of rows: sums of products are added to after each
+MANY_ROWS = BLOCK_BYTES // 128  # with more, a buffer of all rows would hold fewer than 16 columns
+ROW_BLOCK_BYTES, GRAM_BYTES = 1 << 22, 1 << 23  # size of blocks of rows, for products and for Gram matrices
 LARGE_PRODUCT = 1e8  # multiplications (5 ms) above which a product is computed as two halves in parallel
-FAR = 1e-9  # columns whose standard deviation is a smaller fraction of the mean are measured from their first value
+FAR = 1e-9  # if the standard deviation is a smaller fraction of the mean, deviations from the first value are used
 ROUGH_BYTES = 1 << 26  # memory limit for columns in single precision and their squares
-SOME_ROWS = 256  # in which nearly every column varies that is not constant
+SOME_ROWS = 256  # enough to see most columns vary
 FAINT = 1e-150  # smaller standard deviations have squares with few or no digits
 
 
@@ -66,7 +66,7 @@ class Design:
         return cls(X, centre, np.where(constant, 0.0, 1.0 / np.where(constant, 1.0, scale)))
 
     def take(self, columns: IntArray) -> "Design":
-        """The design of some columns; X is copied unless they are all of them."""
+        """The design of some columns; X is copied unless they are all columns."""
         if len(columns) == self.X.shape[1]:
             return self
         return Design(self.X[:, columns], self.centre[columns], self.inverse_scale[columns])
@@ -154,7 +154,7 @@ class Design:
         return np.asarray(np.tril(G) + np.tril(G, -1).T)
 
     def _over_rows(self, work: Callable[[slice], FloatArray], each: int) -> FloatArray:
-        """The sum of what is found in two halves of the rows, side by side if each row takes so much work."""
+        """The sum of `work` over the rows, as two halves in parallel if they have enough work, `each` per row."""
         halves = _halves(self.shape[0], each)
         found: list[FloatArray] = [np.empty(0)] * len(halves)
 
@@ -165,7 +165,7 @@ class Design:
         return found[0] if len(found) == 1 else found[0] + found[1]
 
     def _blocks_of_rows(self, rows: slice, most_bytes: int) -> Iterator[tuple[slice, FloatArray]]:
-        """Centred blocks of rows, in a buffer that is used again."""
+        """Centred blocks of rows, in a buffer that is reused."""
         M = self.shape[1]
         height = min(rows.stop - rows.start, max(64, most_bytes // (8 * M)))
         buffer = np.empty((height, M))
@@ -174,7 +174,7 @@ class Design:
             yield some, np.subtract(self.X[some], self.centre, out=buffer[: some.stop - start])
 
     def _products_by_rows(self, A: FloatArray, T: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Of a table with very many rows, row by row in memory: few columns of all rows would touch all of it."""
+        """Products for a C-ordered table with very many rows, where reading a few columns would touch all memory."""
         M = self.shape[1]
 
         def product(rows: slice) -> FloatArray:
@@ -315,6 +315,6 @@ def check_scale(scale: FloatArray) -> None:
 
 
 def _varying(X: Any, columns: IntArray, counted: NDArray[np.bool_]) -> Iterator[int]:
-    """Those of these columns that have two different values in the counted rows."""
+    """Yield those of these columns that vary in the counted rows."""
     for some, values in _dense_parts(X, columns):
         yield from some[np.ptp(values[counted], axis=0) > 0].tolist()

@@ -8,7 +8,7 @@ from .messages import Argument, Message
 
 RELIABLE = 0.7  # importance weights with a larger k̂ are unreliable
 OVERLOOKED = np.log(20.0)  # q overlooks a set about as good as the best one if it underrates it by this factor
-UNUSUAL = 0.05  # conditions with a lower probability under q concern sets that the fit rarely drew
+UNUSUAL = 0.05  # conditions with a lower probability under q are met by sets that the fit rarely drew
 HARDLY_ANY = 0.5  # expected size below which the data support no feature
 
 
@@ -51,13 +51,13 @@ class Diagnostics(NamedTuple):
     slab_precision: float | None
     n_sets: int
     largest_error: float | None = None  # Monte Carlo error of the least certain probability; None: not known
-    tol: float | None = None  # the error that was asked for
-    disagreement: float | None = None  # variance between chains over that expected, for the worst feature: below 10
-    effective_size: float | None = None  # independent sets that the chains are worth, for the worst feature; None: all
+    tol: float | None = None  # the requested error
+    disagreement: float | None = None  # variance between chains over that expected, worst feature; below 10 is fine
+    effective_size: float | None = None  # independent sets the chains are worth, worst feature; None: infinite
     bound: Bound | None = None
 
     def messages(self) -> list[str]:
-        """What a reader who is not a specialist should know; empty if all is well."""
+        """Warnings for readers who are not specialists; empty if all is well."""
         found = self._chain_messages() if self.bound is None else self._bound_messages(self.bound)
         if self.expected_size < HARDLY_ANY:
             found.append(

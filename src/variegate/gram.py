@@ -59,7 +59,7 @@ class GramRows:
         self._clock += 1
         self._last_use[here[here >= 0]] = self._clock
         slots = np.argsort(self._last_use, kind="stable")[: len(missing)]
-        # Ctrl-C may interrupt this, and the fit may continue: then a slot may still name an evicted feature, but no
+        # safe if Ctrl-C interrupts this and the fit continues: a slot may still name an evicted feature, but no
         # feature points at a slot with another row
         evicted = self._feature_in[slots]
         self._slot_of[evicted[(evicted >= 0) & (self._slot_of[evicted] == slots)]] = -1

@@ -20,18 +20,18 @@ RARE = 1e-3  # less probable features are in no group
 # which a few hundred sets cannot tell from never.
 INSTEAD, CHANCE = 2.0, 0.005
 NOBODY = np.empty(0, dtype=np.int64)
-COLUMN_BYTES = 1 << 27  # of columns that are held to correlate them
+COLUMN_BYTES = 1 << 27  # memory limit for the columns whose correlations are computed
 
 
 class Group(NamedTuple):
-    """Features of which usually one is in the set.
+    """Features of which a set usually has one.
 
     >>> pair = Group(np.array(["a", "b"]), np.array([0, 1]), np.array([0.6, 0.4]), 0.98, 0.9, "a", "columns")
     >>> f"{pair.probability:.2f}: {' or '.join(pair.features)}"
     '0.98: a or b'
     """
 
-    features: npt.NDArray[Any]  # names if there are any, otherwise positions; the most probable first
+    features: npt.NDArray[Any]  # names, or positions if there are none; the most probable first
     positions: IntArray
     shares: FloatArray  # the members' probabilities, scaled to sum to one
     probability: float  # that at least one is in the set
@@ -41,7 +41,7 @@ class Group(NamedTuple):
 
 
 class Exchange(NamedTuple):
-    """A member of one set that another set has exchanged for a feature.
+    """A member of one set that another set exchanges for another feature.
 
     >>> Exchange(0, 3, within=True).come
     3
@@ -49,7 +49,7 @@ class Exchange(NamedTuple):
 
     gone: int  # position
     come: int
-    within: bool  # a stand-in: both are in one group, or the new one, in no group, is like all of that group
+    within: bool  # both are in one group, or the new one is in no group and is like every member of that group
 
 
 @dataclass(frozen=True)
@@ -237,9 +237,9 @@ def _described(
 def exchanges(
     target: Target, groups: list[Group], gone: IntArray, come: IntArray, purity: float = 0.5
 ) -> list[Exchange]:
-    """Pair the members that left a set with those that came: within groups first, then the most alike.
+    """Pair the features removed from a set with those added: within groups first, then the most alike.
 
-    min(|gone|, |come|) pairs, each feature in one at most.
+    There are min(|gone|, |come|) pairs; each feature is in at most one.
     """
     if not len(gone) or not len(come):
         return []

@@ -1,4 +1,4 @@
-"""Messages that name what to type: an argument in Python, an option on the command line."""
+"""Messages that name an argument in Python, and an option on the command line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LONG_NAME = re.compile(r"([^\s/,]{100})[^\s/,]{200,}([^\s/,]{2})")  # paths and
 
 
 def brief(text: str) -> str:
-    """Text in which no word goes on for hundreds of letters: names in files can have any length.
+    """Text with words of hundreds of letters shortened: names in files can have any length.
 
     >>> len(brief("no column " + "x" * 100_000 + "; check the name"))
     128

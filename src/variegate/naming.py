@@ -17,7 +17,7 @@ def find_positions(
 ) -> IntArray:
     """Sorted positions of features; `what` is the name of the argument, for errors.
 
-    A name that is none of a column but the label of several means all of these.
+    A label of several columns means all of them, unless a column has that name.
 
     >>> find_positions(["b"], np.array(["a", "b"]), 2, "include")
     array([1])
@@ -29,7 +29,7 @@ def find_positions(
         return as_index_set(array, n_features, what)
     if names is None:
         raise ValueError(
-            f"{what} holds {array.tolist()[0]!r}, but the columns have no names. Give positions, or data with names "
+            f"{what} holds {array.tolist()[0]!r}, but the columns have no names; give positions, or data with names "
             "(a data frame, or names= of a Posterior)."
         )
     found = [_positions(label, names, what, labels or ()) for label in array.tolist()]
@@ -51,7 +51,7 @@ def _positions(label: Any, names: npt.NDArray[Any], what: str, labels: Sequence[
     if len(found) > 1:
         raise ValueError(
             Message(
-                Argument(what), f": columns {found[:5].tolist()} are all called {label!r}. Say which by its position."
+                Argument(what), f": columns {found[:5].tolist()} are all called {label!r}; give a position instead."
             )
         )
     return [int(found[0])]

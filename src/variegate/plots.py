@@ -1,4 +1,4 @@
-"""Pictures: arrays in, Axes out. They need matplotlib (`pip install "variegate[plots]"`)."""
+"""Plots: arrays in, Axes out. They need matplotlib (`pip install "variegate[plots]"`)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from .messages import counted
 
 Array = NDArray[Any]
-OURS, OTHERS = "#009E73", "#9A9A9A"  # one colour speaks, the rest is grey
+OURS, OTHERS = "#009E73", "#9A9A9A"  # highlighted, and all others in grey
 MARKERS = "osD^vP*Xh<>p"
-DISTINCT = ("#0072B2", "#D55E00", "#56B4E9", "#E69F00", "#CC79A7")  # with OURS: for all eyes (Okabe and Ito)
+DISTINCT = ("#0072B2", "#D55E00", "#56B4E9", "#E69F00", "#CC79A7")  # with OURS: colour-blind safe (Okabe and Ito)
 
 
 def boxes(samples: Mapping[str, Array], label: str, *, highlighted: str | None = None, ax: Any = None) -> Any:
@@ -27,7 +27,7 @@ def boxes(samples: Mapping[str, Array], label: str, *, highlighted: str | None =
     drawn = ax.boxplot(finite, widths=0.5, showfliers=False, patch_artist=True, medianprops={"color": "black"})
     for i, (name, box, values) in enumerate(zip(names, drawn["boxes"], finite, strict=True), start=1):
         box.set(facecolor=OURS if name == highlighted else OTHERS, alpha=0.6)
-        # spread evenly instead of at random, so that the same numbers give the same picture
+        # spread evenly, not at random, so that the same numbers give the same plot
         beside = i + 0.36 * (np.arange(len(values)) / max(len(values) - 1, 1) - 0.5)
         ax.plot(beside, values, ".", color="black", ms=3, alpha=0.5)
     ax.set_xticks(range(1, len(names) + 1), names, rotation=30, ha="right")
@@ -55,7 +55,7 @@ def tradeoff(
             continue
         x, y = cloud.mean(axis=0)
         error = cloud.std(axis=0, ddof=1) / np.sqrt(len(cloud)) if len(cloud) > 1 else np.zeros(2)
-        # colours come again after five, marks after twelve: the pairs do not
+        # colours repeat after five and markers after twelve, so pairs of them repeat only after sixty
         colour = OURS if name == highlighted else DISTINCT[i % len(DISTINCT)]
         ax.errorbar(
             x, y, xerr=error[0], yerr=error[1], fmt=MARKERS[i % len(MARKERS)], color=colour, ms=8, elinewidth=0.8,
@@ -70,7 +70,7 @@ def tradeoff(
 def frontier(points: Any, y_label: str, recommended: Any, *, ours: str, ax: Any = None) -> Any:
     """Accuracy against log det of points (a data frame): a line for each size, in the order of the diversities.
 
-    The method `ours` is the lines, others are marks; the recommended row has a ring around it.
+    The method `ours` is drawn as lines, others as markers; a ring marks the recommended row.
 
     >>> import pandas as pd
     >>> points = pd.DataFrame({"method": "us", "diversity": [0.0, 1.0], "size": 2, "accuracy": [0.8, 0.7]})
@@ -106,7 +106,7 @@ def frontier(points: Any, y_label: str, recommended: Any, *, ours: str, ax: Any 
 def frequencies(
     frequency: Array, probability: Array, names: Array, *, threshold: float | None = None, ax: Any = None
 ) -> Any:
-    """How often each feature was selected, as bars, and its mean inclusion probability, as points; as given.
+    """How often each feature was selected, as bars, and its mean inclusion probability, as points; in the given order.
 
     >>> ax = frequencies(np.array([0.9, 0.2]), np.array([0.8, 0.1]), np.array(["a", "b"]))
     >>> [label.get_text() for label in ax.get_yticklabels()]
@@ -128,7 +128,7 @@ def frequencies(
 
 
 def groups(probability: Array, members: list[Array], *, ax: Any = None) -> Any:
-    """Inclusion probabilities (M,) along the columns; groups that stand in for each other have a colour each.
+    """Inclusion probabilities (M,) along the columns; each group of features that replace each other has a colour.
 
     >>> ax = groups(np.array([0.5, 0.1, 0.4]), [np.array([0, 2])])
     >>> ax.get_ylabel()

@@ -1,4 +1,4 @@
-"""What a fit returns: the posterior over feature sets."""
+"""The result of a fit: the posterior over feature sets."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,9 +20,9 @@ from .types import FloatArray, IntArray
 Features = npt.ArrayLike
 
 AVERAGED = 200  # sets in an averaged prediction
-STARTS = 3  # sets from which the search for the best one begins, beside one that grew feature by feature
-RANKED = 200  # sampled sets whose probability is computed to find the best of them; a tenth where that needs EP
-AS_GOOD = np.log(0.1)  # a set with a tenth of the probability of the best one counts as a rival of it
+STARTS = 3  # sampled sets from which the search for the best set starts, besides one grown feature by feature
+RANKED = 200  # sampled sets that are ranked by their probability; a tenth of that if gains are approximate
+AS_GOOD = np.log(0.1)  # a set with at least a tenth of the best set's probability counts as its rival
 
 
 class Alternative(NamedTuple):
@@ -33,12 +33,12 @@ class Alternative(NamedTuple):
     (['x1'], 1.0)
     """
 
-    features: npt.NDArray[Any]  # names where there are names, positions otherwise
+    features: npt.NDArray[Any]  # names, or positions if there are none
     positions: IntArray
     log_evidence: float  # how well it explains y
     log_joint: float  # with the prior: what sets are ranked by
-    log_prob: float  # log share of the sampled sets that are exactly this one; of a variational fit log q(S)
-    odds: float  # posterior odds against the best set, at the means (in logs) of the hyperparameters
+    log_prob: float  # log of the fraction of sampled sets equal to this one; log q(S) for a variational fit
+    odds: float  # posterior odds against the best set, at the geometric means of the hyperparameters
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class Posterior:
     Parameters
     ----------
     fit : Sample or Fit
-        What exact chains saw, or what a variational solver found.
+        The result of exact chains, or of a variational solver.
     names : array (M,), optional
         Names of the columns, strings. Several columns may share a name; they are then addressed by position.
 
@@ -76,8 +76,7 @@ class Posterior:
         strange = [] if self.names is None else [x for x in np.asarray(self.names).tolist() if not isinstance(x, str)]
         if strange:
             raise ValueError(
-                f"names must be strings, got {strange[0]!r}: a number could be a position as well. "
-                "Hand in names.astype(str)."
+                f"names must be strings, got {strange[0]!r} (numbers are positions); pass names.astype(str)."
             )
 
     @property
@@ -92,7 +91,7 @@ class Posterior:
 
     @property
     def q(self) -> SetDistribution:
-        """The member of the family over the features that are still open; its `items` are column positions.
+        """The member of the family over features neither included nor excluded; its `items` are column positions.
 
         It has the inclusion probabilities of the chains, or is the optimum of the ELBO.
         """
@@ -120,7 +119,7 @@ class Posterior:
 
     @property
     def labels(self) -> npt.NDArray[Any]:
-        """Names of the columns (M,), or their positions where there are none."""
+        """Names of the columns (M,), or their positions if there are none."""
         return np.arange(self.n_features) if self.names is None else np.asarray(self.names)
 
     def _settled(self) -> IntArray:
@@ -137,11 +136,11 @@ class Posterior:
         return self.fit.inclusion
 
     def inclusion_errors(self) -> FloatArray:
-        """Monte Carlo error of each probability (M,); NaN for a variational fit, whose error is not known."""
+        """Monte Carlo error of each probability (M,); NaN for a variational fit, whose error is unknown."""
         return self.fit.inclusion_errors
 
     def log_prob(self, S: Features) -> float:
-        """Log share of the sampled sets that are exactly S, or log q(S); −inf where the conditions rule it out."""
+        """Log of the fraction of sampled sets equal to S, or log q(S); −inf if conditions rule it out."""
         return self.fit.log_prob(self.positions(S, "S"))
 
     def sample(self, n: int, rng: np.random.Generator | int | None = None) -> list[IntArray]:
@@ -151,7 +150,7 @@ class Posterior:
     def condition(self, include: Features = (), exclude: Features = ()) -> Self:
         """The posterior given that some features are in the set and some are not.
 
-        Exact chains run again under these conditions, from the sets at hand. A variational fit conditions q.
+        Exact chains run again under these conditions, from sets sampled before. A variational fit conditions q.
         """
         included = np.union1d(self.included, self.positions(include, "include"))
         excluded = np.union1d(self.excluded, self.positions(exclude, "exclude"))
@@ -168,10 +167,10 @@ class Posterior:
 
     @one_blas_thread
     def map(self, size: int | None = None) -> IntArray:
-        """The best set found, of the given size if one is given: it has the largest log p(y|S) + log p(S).
+        """The set with the largest log p(y|S) + log p(S) that was found, of the given size if there is one.
 
-        The best sampled sets, grown or shrunk to the size, and one that grew feature by feature, are exchanged member
-        by member until no exchange improves them.
+        The search starts from the best sampled sets, grown or shrunk to the size, and from one grown feature by
+        feature, and applies the best moves until none improves the set.
         """
         return self._good_sets(self._size(size))[0]
 
@@ -186,7 +185,7 @@ class Posterior:
         return {}
 
     def _good_sets(self, size: int | None) -> list[IntArray]:
-        """The best set and its rivals, best first: what is best, and what is best without each of its members."""
+        """The best set and its rivals, best first: the ends of the search, and the best exchange of each member."""
         if size not in self._known_good:
             self._known_good[size] = self._search(size)
         return self._known_good[size]
@@ -213,7 +212,7 @@ class Posterior:
         return np.sort(np.concatenate([self.q.items[S], self.included])).astype(np.int64)
 
     def _best_sampled(self, size: int | None) -> list[IntArray]:
-        """The best of the sampled sets, and of the most frequent features, grown or shrunk to the size."""
+        """The best of the sampled sets and the set of probable features, grown or shrunk to the size."""
         n = RANKED if self.target.exact_gains else RANKED // 10
         some = _distinct([self.sets[i] for i in np.linspace(0, len(self.sets) - 1, n).astype(int)])
         likely = np.union1d(np.setdiff1d(np.flatnonzero(self.inclusion_prob() > 0.5), self.excluded), self.included)
@@ -228,8 +227,8 @@ class Posterior:
     def alternatives(self, n: int = 5, *, size: int | None = None, different: float = 0.2) -> list[Alternative]:
         """Good sets that differ from each other, best first; the first is `map`.
 
-        Candidates are the best set, what is best without each of its members, and sampled sets. Each set shares at
-        most 1 − `different` of its features with the better ones (Jaccard).
+        They come from the best set, the best exchange of each of its members, and sampled sets. Each differs from the
+        better ones by a Jaccard distance of at least `different`.
         """
         n, size = as_count(n), self._size(size)
         good = self._good_sets(size)
@@ -238,7 +237,7 @@ class Posterior:
             sampled = sorted(sampled, key=lambda S: -self.fit.log_prob(S))[: RANKED // 10]
         ranked = sorted(_distinct([*good, *sampled]), key=lambda S: -self.target.log_joint(S))
         if ranked and self.target.log_joint(ranked[0]) > self.target.log_joint(good[0]):
-            self._known_good[size] = ranked[:1] + good  # a sampled set is the best: `map` knows it from now on
+            self._known_good[size] = ranked[:1] + good  # a sampled set is the best: `map` returns it from now on
         chosen: list[Alternative] = []
         for S in ranked:
             if len(chosen) == n:
@@ -254,18 +253,18 @@ class Posterior:
     def groups(
         self, level: float = 0.95, *, threshold: float = 0.1, purity: float = 0.5, chosen: Features | None = None
     ) -> list[Group]:
-        """Groups of features that stand in for each other, the most probable first; they do not overlap.
+        """Groups of features that can replace each other, the most probable first; they do not overlap.
 
-        Near-copies share their probability, so that none is near 1: P(at least one in the set) is what is known.
+        Near-copies share their probability, so none of them may be near 1 although P(at least one in the set) is.
         Members are alike, and each is far more probable in sets without another one than in sets with it.
 
         Parameters
         ----------
-        level : wanted probability of a group; where the features like its first one cannot reach it, their group has
-            this share of what they can reach
-        threshold : features and groups above this probability are all there; a feature like no other stands alone
-        purity : the least absolute correlation, or similarity by Φ, of two members
-        chosen : the best set, whose members are in groups whatever their probability; `map()` unless given
+        level : desired probability of a group; if the features like its first one cannot reach it, the group reaches
+            this fraction of what they can
+        threshold : all features and groups above this probability are listed; a feature like no other is listed alone
+        purity : the smallest absolute correlation, or similarity by Φ, of two members
+        chosen : the best set, whose members are in groups whatever their probability; default `map()`
         """
         best = self.map() if chosen is None else self.positions(chosen, "chosen")
         return groups_of(self.fit, best, self.labels, level, threshold, purity)
@@ -281,7 +280,7 @@ class Posterior:
         likelihoods: dict[bytes, Any] = {}
         merged: dict[tuple[bytes, bytes], Component] = {}
         for i, weight in zip(some, weights, strict=True):
-            S, given = self.sets[i], parameters[i].tobytes()  # bytes, for NaN is not equal to itself
+            S, given = self.sets[i], parameters[i].tobytes()  # bytes, because NaN is not equal to itself
             if given not in likelihoods:
                 likelihoods[given] = self._likelihood_with(*parameters[i].tolist())
             before = merged.get((S.tobytes(), given))
@@ -289,7 +288,7 @@ class Posterior:
         return list(merged.values())
 
     def _likelihood_with(self, c: float, nuisance: float) -> Any:
-        """The likelihood with other parameters than the means; NaN: as it is."""
+        """The likelihood with these parameters; NaN keeps its own."""
         likelihood: Any = self.target.likelihood
         if np.isfinite(c) and c != likelihood.slab_precision:
             likelihood = likelihood.with_slab_precision(c)
@@ -304,7 +303,7 @@ class Posterior:
 
     @one_blas_thread
     def diagnostics(self) -> Diagnostics:
-        """How the fit went: errors of the probabilities, agreement of the chains, what was learned."""
+        """How the fit went: errors of the probabilities, agreement of the chains, learned hyperparameters."""
         fit, target = self.fit, self.target
         return Diagnostics(
             converged=fit.converged,
@@ -330,11 +329,12 @@ class Posterior:
         )
 
     def _overlooked(self, fit: Fit) -> float:
-        """How much rarer, in logs, q makes the best set, or a rival with one member exchanged, than the target does.
+        """By how much, in nats, q underrates the best set, or a rival with one member exchanged.
 
-        If a rival is about as good, q underrates one of the two by as much as it gets their odds wrong.
+        If a rival is about as good, q underrates one of the two by the error of their log-odds.
 
-        Importance weights know only sets that q draws. Of two copies mean field chooses one, and never looks again.
+        Importance weights depend only on sets that q draws: of two copies, mean field chooses one and never draws the
+        other.
         """
         if not self.target.has_gains:
             return 0.0
@@ -344,7 +344,7 @@ class Posterior:
             return np.inf
         rivals = [T for _, T in best_exchanges(self.target, best, self._settled())]
         odds = [(self.target.log_joint(T) - value, fit.log_prob(T) - log_q) for T in rivals]
-        itself = value - fit.elbo  # all of q on the best set would have at least its ELBO
+        itself = value - fit.elbo  # `value` is the ELBO of a q concentrated on the best set
         return float(max([0.0, itself, *(abs(p - q) for p, q in odds if p > AS_GOOD)]))
 
 

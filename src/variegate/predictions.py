@@ -12,9 +12,9 @@ from .likelihoods import PredictiveLikelihood, count_law
 from .types import FloatArray, IntArray
 
 INVERSE_LINKS = {"logit": special.expit, "probit": special.ndtr, "hazard": np.asarray}
-NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(7)  # of a Gaussian linear predictor, for counts
+NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(7)  # quadrature over the linear predictor of counts
 NODE_WEIGHTS = NODE_WEIGHTS / NODE_WEIGHTS.sum()
-LARGEST = 700.0  # exponent of a number
+LARGEST = 700.0  # exponents are clipped here: e^710 overflows
 
 
 def student_cdf(z: FloatArray, dof: float) -> FloatArray:
@@ -61,13 +61,13 @@ class PredictiveMixture:
     def std(self) -> FloatArray:
         """Standard deviation of y (n,): within sets and between them; of a 0/1 outcome, √(p(1−p))."""
         widen = 1.0 if np.isinf(self.dof) else self.dof / (self.dof - 2) if self.dof > 2 else np.inf
-        with np.errstate(invalid="ignore", over="ignore"):  # counts whose mean is no number any more
+        with np.errstate(invalid="ignore", over="ignore"):  # counts whose mean overflows
             within = widen * np.square(self.scales)
             found = np.sqrt(self.weights @ (within + np.square(self.means - self.mean)))
         return np.where(np.isnan(found), np.inf, found)
 
     def exposed(self, exposure: FloatArray) -> "PredictiveMixture":
-        """The law of counts with other exposures (n,) than one."""
+        """The law of counts with these exposures (n,) instead of one."""
         latent = self.latent_means + np.log(exposure)
         laws = [count_law(*row) for row in zip(latent, self.latent_scales, self._dispersions, strict=True)]
         means, scales = np.stack([law.mean for law in laws]), np.stack([law.scale for law in laws])
@@ -101,13 +101,13 @@ class PredictiveMixture:
         return np.asarray(0.5 * (low + high))
 
     def _count_quantile(self, u: float) -> FloatArray:
-        """The smallest count k (n,) with P(y ≤ k) ≥ u, by bisection; inf where no number is that large."""
+        """The smallest count k (n,) with P(y ≤ k) ≥ u, by bisection; inf if no float is that large."""
         low = np.full(self.means.shape[1], -1.0)
         high: FloatArray = np.ceil(self.mean + self.std / np.sqrt(min(u, 1 - u)) + 1.0)  # Chebyshev
         high = np.where(np.isfinite(high), high, np.inf)
         while True:
             middle = np.floor(low + 0.5 * (high - low))
-            between = np.isfinite(high) & (low < middle) & (middle < high)  # above 2⁵³ numbers are 2 and more apart
+            between = np.isfinite(high) & (low < middle) & (middle < high)  # floats above 2⁵³ are at least 2 apart
             if not between.any():
                 return high
             below = self._count_cdf(np.where(between, middle, 0.0)) < u
@@ -122,7 +122,7 @@ class PredictiveMixture:
         ):
             for node, share in zip(NODES, NODE_WEIGHTS, strict=True):
                 mu = np.exp(np.minimum(mean + node * scale, LARGEST))
-                if alpha > 0:  # the regularised incomplete beta function takes shapes that are no whole numbers
+                if alpha > 0:  # the regularised incomplete beta function also works for shapes that are not whole
                     part = special.betainc(1 / alpha, k + 1.0, 1.0 / (1.0 + alpha * mu))
                 else:
                     part = special.gammaincc(k + 1.0, mu)
@@ -131,7 +131,7 @@ class PredictiveMixture:
 
 
 class Component(NamedTuple):
-    """A set, its weight in the average, and the likelihood, with a slab precision of its own.
+    """A set, its weight in the average, and the likelihood with the set's own slab precision.
 
     >>> Component(np.array([0, 2]), 0.5, None).weight
     0.5

@@ -73,7 +73,7 @@ class Prior(Protocol):
 def bernoulli_prior(
     n_features: int, *, expected_size: float, log_odds: npt.ArrayLike | None = None
 ) -> IndependentSets:
-    """Independent features, of which `expected_size` are included on average.
+    """Independent features, with `expected_size` of them included on average.
 
     `log_odds` (M,) favours single features: a feature with 2.0 has prior odds e² times those of one with 0.
 
@@ -86,9 +86,9 @@ def bernoulli_prior(
 def dpp_prior(
     phi: npt.ArrayLike, *, expected_size: float, log_odds: npt.ArrayLike | None = None, diversity: float = 1.0
 ) -> Prior:
-    """A prior that prefers diverse sets: kernel (α/(1−α)) ΦΦᵀ, α chosen by the expected size.
+    """A prior that favours diverse sets: kernel (α/(1−α)) ΦΦᵀ, with α given by the expected size.
 
-    `diversity` is an exponent of the volume: 0 is Bernoulli, more than 1 wants more diverse sets.
+    `diversity` is the exponent of the volume: 0 is Bernoulli, above 1 sets are even more diverse.
 
     >>> prior = dpp_prior(np.ones((3, 1)), expected_size=0.5)  # three copies of one feature
     >>> prior.inclusion_prob().round(3)
@@ -107,7 +107,7 @@ def volume_prior(phi: npt.ArrayLike | None, theta: npt.NDArray[np.float64], dive
     if diversity == 0:
         return IndependentSets(theta)
     if phi is None:
-        raise ValueError(f"phi must be given for a diversity above zero, got None and {diversity!r}.")
+        raise ValueError(f"phi must be given for a diversity above zero, got None with diversity {diversity!r}.")
     return LowRankDPP(phi, theta) if diversity == 1 else PoweredDPP(phi, theta, diversity)
 
 

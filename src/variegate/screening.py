@@ -19,8 +19,8 @@ from .design import are_constant
 Array = npt.NDArray[Any]
 
 _NEWTON_STEPS = 50
-_CHUNK = 2048  # columns at a time, or fewer so that
-_CHUNK_BYTES = 1 << 25  # is not exceeded by any array of the Newton iteration
+_CHUNK = 2048  # columns at a time
+_CHUNK_BYTES = 1 << 25  # or fewer, so that no array of the Newton iteration is larger than this
 
 
 def screen(
@@ -75,7 +75,7 @@ def f_statistics(X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLik
     r2 = np.empty(Z.shape[1])
     for columns in _chunks(*Z.shape):
         S = _standardised(_dense(Z, columns), w)
-        # not a matrix product, whose rounding depends on the position: copies would not tie
+        # not a matrix product: its rounding depends on the position, and copies would not tie
         r2[columns] = (S * centred[:, None]).sum(axis=0) ** 2
         r2[columns][~S.any(axis=0)] = -1.0
     constant = r2 < 0
@@ -160,7 +160,7 @@ def _checked(X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> t
     if Z.ndim != 2 or t.shape != Z.shape[:1] or len(t) < 3:
         raise ValueError(f"X and y must have shapes (N, M) and (N,) with N ≥ 3, got {Z.shape} and {t.shape}")
     if Z.dtype.kind not in "fiub" or not np.isfinite(Z.data if sparse.issparse(Z) else Z).all():
-        raise ValueError("X must hold finite numbers, got others; drop or impute missing values first")
+        raise ValueError("X must hold finite numbers, got other values; drop or impute missing values first")
     missing = pd.isna(t) if t.dtype.kind == "O" else ~np.isfinite(t) if t.dtype.kind == "f" else np.zeros(len(t), bool)
     if missing.any():
         raise ValueError(f"y must not have missing values, got {missing.sum()}; drop those samples")
@@ -184,7 +184,7 @@ def _two_classes(y: Array) -> Array:
 def _standardised(X: Array, w: Array) -> Array:
     """Return the columns centred and with unit norm under the weights; constant ones become zero."""
     S = X.astype(np.float64, order="C")  # the order in which numpy adds depends on the layout
-    # of order one before and after centring, so that sums and squares cannot under- or overflow
+    # scale to order one before and after centring: sums and squares cannot under- or overflow
     np.ldexp(S, -np.frexp(np.abs(S).max(axis=0))[1], out=S)
     constant = are_constant(S[w > 0])
     S -= (S * w[:, None]).sum(axis=0) / w.sum()

@@ -1,4 +1,4 @@
-"""What a fit found, as a value: the columns, the training rows, the posterior, and the chosen set."""
+"""What a fit found: the columns, the training rows, the posterior and the chosen set, as one value."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,24 +21,24 @@ from .types import FloatArray, IntArray
 class Training(NamedTuple):
     """The rows of a fit as the likelihoods see them."""
 
-    design: Design  # of the m columns to choose from
-    covariates: Any  # (N, p) columns that are always in, or None
+    design: Design  # of the m columns to select from
+    covariates: Any  # (N, p) columns that are always included, or None
     y: NDArray[Any]  # (N,) numbers, or positions in the classes
     weights: FloatArray | None
 
     @property
     def X(self) -> Any:
-        """The columns to choose from (N, m)."""
+        """The columns to select from (N, m)."""
         return self.design.X
 
     @property
     def row_weights(self) -> FloatArray:
-        """Weights (N,), ones where none were given."""
+        """Weights (N,), ones if none were given."""
         return np.ones(len(self.y)) if self.weights is None else self.weights
 
 
 class Outcome(NamedTuple):
-    """The sets that predictions of an outcome are averaged over, and its class, if it is one of several."""
+    """The sets over which predictions of an outcome are averaged, and its class if there are several."""
 
     components: list[Component]
     label: Any = None
@@ -46,7 +46,7 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """What a fit found; an estimator publishes it as `selection_`, and tables, reports and files are made of it.
+    """What a fit found; an estimator has it as `selection_`, and tables, reports and files are made from it.
 
     Features of the posterior are columns of X or groups of them; `candidates` translates.
 
@@ -61,16 +61,16 @@ class Selection:
     training: Training
     posterior: Posterior
     chosen: IntArray = field(default_factory=lambda: NOTHING)  # features of the posterior
-    names: NDArray[Any] | None = None  # (M,) of the columns, where they have any
+    names: NDArray[Any] | None = None  # (M,) of the columns, if they have any
     classes: NDArray[Any] | None = None  # (K,)
     task: str = "regression"
-    size: int | None = None  # that was asked for
-    certificate: Certificate | None = None  # of columns that were left out, where there was screening
+    size: int | None = None  # the requested size of the set
+    certificate: Certificate | None = None  # about columns that were left out, if there was screening
     average: bool = True  # whether predictions are averaged over sets, or come from the chosen one
 
     @property
     def column_names(self) -> NDArray[Any]:
-        """Names of the columns of X (M,): x0, x1, … where it had none."""
+        """Names of the columns of X (M,): x0, x1, … if it had none."""
         return column_labels(self.names, self.candidates.n_columns)
 
     @property
@@ -80,17 +80,17 @@ class Selection:
 
     @property
     def inclusion_probabilities(self) -> FloatArray:
-        """Of every column (M,)."""
+        """Inclusion probability of every column (M,)."""
         return self.candidates.spread(self.posterior.inclusion_prob(), always=1.0)
 
     @property
     def inclusion_errors(self) -> FloatArray:
-        """Monte Carlo errors of these (M,)."""
+        """Monte Carlo error of each probability (M,)."""
         return self.candidates.spread(self.posterior.inclusion_errors())
 
     @cached_property
     def groups(self) -> list[Group]:
-        """Groups of features that stand in for each other, with the members that were chosen."""
+        """Groups of features that can replace each other, with the members that were chosen."""
         return self.posterior.groups(chosen=self.chosen)
 
     @property
@@ -103,17 +103,17 @@ class Selection:
 
     @property
     def _chosen_alone(self) -> list[Component]:
-        """The chosen set, with the mean, in logs, of the slab precision."""
+        """The chosen set, with the geometric mean of the slab precision."""
         return [Component(self.chosen, 1.0, self.posterior.target.likelihood)]
 
     @cached_property
     def components(self) -> list[Component]:
-        """What predictions are averaged over."""
+        """The sets over which predictions are averaged."""
         return self.posterior.components if self.average or not len(self.chosen) else self._chosen_alone
 
     @property
     def used(self) -> NDArray[np.bool_]:
-        """Columns (M,) that are in some set that predictions are averaged over."""
+        """Columns (M,) that are in at least one of these sets."""
         found = np.zeros(self.candidates.n_columns, dtype=bool)
         for component in self.components:
             found |= self.candidates.mask(component.S)
@@ -147,7 +147,7 @@ class Selection:
         return intercept, coef
 
     def training_column(self, j: int) -> NDArray[Any]:
-        """The training rows (N,) of a column of X; nothing (0,) if it was screened out."""
+        """Training values (N,) of a column of X; empty if it was screened out."""
         candidates, data = self.candidates, self.training
         for columns, X in ((candidates.columns, data.X), (candidates.always, data.covariates)):
             (i,) = np.nonzero(columns == j)
@@ -172,5 +172,5 @@ def selection_of(model: Selection | Fitted) -> Selection:
     """The selection of a fitted estimator, or the selection itself."""
     found = model if isinstance(model, Selection) else getattr(model, "selection_", None)
     if not isinstance(found, Selection):
-        raise ValueError(f"expected a fitted model, got {type(model).__name__}: call fit(X, y) first.")
+        raise ValueError(f"the model must be fitted, got {type(model).__name__}; call fit(X, y) first.")
     return found

@@ -93,7 +93,7 @@ def as_items(items: npt.ArrayLike | None, n_items: int) -> npt.NDArray[Any]:
 def as_size(k: int, largest: int, what: str) -> int:
     """A set size between 0 and `largest`; `what` explains that limit in the error."""
     try:
-        size = int(operator.index(k))  # int, because operator.index(True) is True, which numba does not take
+        size = int(operator.index(k))  # int, because operator.index(True) is True, which numba rejects
     except TypeError:
         raise ValueError(f"size must be a whole number, got {k!r}.") from None
     if not 0 <= size <= largest:

@@ -1,6 +1,6 @@
 """A fitted model as tables: what was selected, and what could have been selected instead.
 
-Pure functions of a `Selection`, or of a fitted `DiverseRegressor` or `DiverseClassifier`, also one that `load` read.
+Pure functions of a `Selection` or a fitted estimator, including one read by `load`.
 """
 
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from .predictions import student_cdf, student_quantile
 from .selection import Fitted, Outcome, Selection, selection_of
 from .types import FloatArray
 
-LISTED = 100_000  # columns; of a larger table those that were screened out are not listed
+LISTED = 100_000  # columns; in a larger table, those that were screened out are not listed
 GROUP_COLUMNS = [
     "group", "group_probability", "feature", "inclusion_probability", "share", "selected", "purity", "likeness",
 ]  # fmt: skip
@@ -32,21 +32,21 @@ class CoefficientLaw(NamedTuple):
 
 
 def selection_table(model: Selection | Fitted, level: float = 0.95) -> pd.DataFrame:
-    """One row for each column of X, the most probable first; above 100,000 columns without those screened out.
+    """One row for each column of X, the most probable first; beyond 100,000 columns without those screened out.
 
     Columns: `feature`; `inclusion_probability`; `error`, its Monte Carlo error; `coefficient`, `lower`, `upper`;
-    `selected` (in the chosen set: the MAP set, or the best one of the size that was asked for); `role` ("candidate",
-    "always included", "screened out", or "reference": the commonest value of a category, with which the coefficients
-    of the others compare); `rank` (1 is the most probable; equal ones: selected first, then as in X).
+    `selected` (in the chosen set: the MAP set, or the best one of the requested size); `role` ("candidate", "always
+    included", "screened out", or "reference": the most common value of a category, to which the coefficients of the
+    others are relative); `rank` (1 is the most probable; ties: selected first, then in the order of X).
 
     The coefficient is the posterior mean in the units of X, averaged over sets, `model.coef_`; lower and upper are
     quantiles of the same averaged law, which counts a coefficient as exactly 0 in every set without the feature:
 
         F(b) = Σ_S w_S ([m ∈ S] F_{m|S}(b) + [m ∉ S] [b ≥ 0]),
 
-    F_{m|S} Student-t (regression) or Gaussian (classification), w_S the weights of the sets that predictions are
-    averaged over. So a feature that is in few sets has the interval [0, 0], and one whose interval excludes 0 is in
-    nearly all.
+    F_{m|S} Student-t (regression) or Gaussian (classification), w_S the weights of the sets over which predictions are
+    averaged. So a feature that is in few sets has the interval [0, 0], and one whose interval excludes 0 is in nearly
+    all.
     With more than two classes there are `coefficient[A]`, `lower[A]`, `upper[A]` for each class A against the rest.
 
     >>> import variegate as vg
@@ -77,13 +77,14 @@ def selection_table(model: Selection | Fitted, level: float = 0.95) -> pd.DataFr
 def alternatives_table(model: Selection | Fitted, n: int = 5) -> pd.DataFrame:
     """Good sets that differ from each other, best first; one row each.
 
-    Columns: `rank`; `size`; `features`, `added`, `removed`: tuples of names, the latter two against the selected set;
+    Columns: `rank`; `size`; `features`, `added`, `removed`: tuples of names, the latter two relative to the selected
+    set;
     `within`, `between`: pairs of a removed and an added name, for exchanges within a group (another copy of the same
     thing) and between groups (another explanation);
-    `odds` (posterior probability relative to the first row's); `probability` (share of the sampled sets that are
-    exactly this one; of a variational fit q(S));
-    `log_evidence` (log p(y|S), the fit); `log_joint` (with the prior: what sets are ranked by). If the selection has
-    a size, so have these.
+    `odds` (posterior probability relative to the first row's); `probability` (fraction of sampled sets equal to this
+    one; q(S) for a variational fit);
+    `log_evidence` (log p(y|S), the fit); `log_joint` (with the prior: what sets are ranked by). If a size was
+    requested, all sets have it.
 
     >>> import variegate as vg
     >>> rng = np.random.default_rng(0)
@@ -118,10 +119,10 @@ def alternatives_table(model: Selection | Fitted, n: int = 5) -> pd.DataFrame:
 
 
 def groups_table(model: Selection | Fitted) -> pd.DataFrame:
-    """Groups of features that stand in for each other, the most probable first; one row for each member.
+    """Groups of features that can replace each other, the most probable first; one row for each member.
 
     Columns: `group` (1, 2, …); `group_probability`, that at least one member is in the set; `feature`;
-    `inclusion_probability`, its own; `share`, its part of the sum of these; `selected`; `purity`, how alike the two
+    `inclusion_probability` of the feature; `share`, its fraction of their sum; `selected`; `purity`, how alike the two
     least alike members are; `likeness`: by their "columns", by "similarity" (Φ), by "either" of the two, or "alone".
 
     >>> import variegate as vg
@@ -152,7 +153,7 @@ def groups_table(model: Selection | Fitted) -> pd.DataFrame:
 
 
 class Findings(NamedTuple):
-    """What is said of a selection, computed once, so that files, page and terminal agree."""
+    """Tables and diagnostics of a selection, computed once so that files, page and terminal agree."""
 
     selection: pd.DataFrame  # `selection_table`
     alternatives: pd.DataFrame  # `alternatives_table`
@@ -161,7 +162,7 @@ class Findings(NamedTuple):
 
 
 def findings(model: Selection | Fitted, alternatives: int = 5) -> Findings:
-    """The tables of a fitted model, and how far to trust it.
+    """The tables of a fitted model, and its diagnostics.
 
     >>> import variegate as vg
     >>> X = np.random.default_rng(0).normal(size=(60, 4))
@@ -192,7 +193,7 @@ def coefficient_laws(model: Selection | Fitted, level: float = 0.95) -> dict[str
 
 
 class Terms(NamedTuple):
-    """The sets that a column is in: their weights, and location and scale of its coefficient there; arrays (n,)."""
+    """The sets that contain a column: their weights, and the location and scale of its coefficient; arrays (n,)."""
 
     weights: FloatArray
     means: FloatArray
@@ -200,7 +201,7 @@ class Terms(NamedTuple):
 
 
 def averaged_law(terms: dict[int, Terms], n_columns: int, dof: float, level: float) -> CoefficientLaw:
-    """Mean and interval for every column, from the columns that are in some set; the others are 0."""
+    """Mean and interval for every column; 0 for columns that are in no set."""
     law = CoefficientLaw(*np.zeros((3, n_columns)))
     for column, found in terms.items():
         law.mean[column] = found.weights @ found.means
@@ -219,7 +220,7 @@ def quantile(terms: Terms, dof: float, u: float) -> float:
     below = float(terms.weights @ student_cdf(-terms.means / terms.scales, dof))
     if below < u <= below + atom:
         return 0.0
-    v = u if u <= below else u - atom  # the continuous part alone has to reach this
+    v = u if u <= below else u - atom  # what the continuous part must reach
     unit = student_quantile(min(v / terms.weights.sum(), 1.0 - 1e-16), dof)
     low, high = float((terms.means + unit * terms.scales).min()), float((terms.means + unit * terms.scales).max())
     while high - low > 1e-12 * max(abs(low), abs(high)):  # the mixture's quantile lies between its components'
@@ -241,7 +242,7 @@ def _roles(candidates: Candidates) -> NDArray[Any]:
 
 
 def coefficient_terms(found: Selection, outcome: Outcome) -> tuple[dict[int, Terms], float]:
-    """For each column of X that is in some set, its coefficient in each of these; and their degrees of freedom."""
+    """For each column of X that is in some set, its coefficient in each such set; and the degrees of freedom."""
     rows: dict[int, list[tuple[float, float, float]]] = {}
     for component in outcome.components:
         law = component.likelihood.coefficients(component.S)

@@ -23,10 +23,10 @@ def one_blas_thread(function: Callable[P, Answer]) -> Callable[P, Answer]:
 
 
 def side_by_side(work: Callable[[Part], None], parts: Sequence[Part]) -> None:
-    """Run `work` on every part, in parallel if there are cores.
+    """Run `work` on every part, in parallel if there are several cores.
 
-    Worth its 0.1 ms for work that is nearly all inside BLAS, where Python's lock is released. The caller chooses the
-    parts, so the number of cores does not change the result.
+    Worth its 0.1 ms for work that is nearly all inside BLAS, where the GIL is released. The caller chooses the parts,
+    so the number of cores does not change the result.
 
     >>> done = [0, 0]
     >>> side_by_side(lambda i: done.__setitem__(i, i + 1), [0, 1])
@@ -44,9 +44,9 @@ def side_by_side(work: Callable[[Part], None], parts: Sequence[Part]) -> None:
 
 
 def in_background(work: Callable[[], Answer]) -> Answer:
-    """Run `work` in a thread and wait for it, so that Ctrl-C is heard during C code that releases Python's lock.
+    """Run `work` in a thread and wait for it, so that Ctrl-C works during C code that releases the GIL.
 
-    Interrupted work goes on unseen until it ends, or the process does.
+    After Ctrl-C, the work continues in the background until it or the process ends.
 
     >>> in_background(lambda: 2)
     2

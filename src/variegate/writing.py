@@ -23,7 +23,7 @@ def whole_file(path: Path) -> Iterator[Path]:
             with open(beside, "rb") as content, open(path, "wb") as into:
                 shutil.copyfileobj(content, into)
         return
-    path = path.resolve()  # keeps a link, replaces its target
+    path = path.resolve()  # follows a link: its target is replaced, the link is kept
     if not path.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {path.parent} to write {path.name} into; create it first.")
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".variegate-")
@@ -52,7 +52,7 @@ def write_whole(path: Path, write: Callable[[Any], object]) -> None:
 
 
 def umask() -> int:
-    """Permissions that new files do not get."""
+    """The umask: permissions that new files do not get."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

@@ -268,7 +268,7 @@ def test_errors_say_what_to_do():
         chosen("ompp", given)
     with pytest.raises(ValueError, match="omp needs to be told how many"):
         chosen("omp", given, None)
-    with pytest.raises(TypeError, match="no class"):
+    with pytest.raises(TypeError, match="not a class"):
         as_method(Lasso)
     with pytest.raises(ValueError, match="class codes"):
         chosen("omp", given._replace(y=np.where(given.y > 0, 2, 5), task="classification"))

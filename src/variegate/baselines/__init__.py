@@ -1,4 +1,4 @@
-"""Other ways to select features, and ours, under one roof: a problem and a size in, sorted positions out."""
+"""Other ways to select features, and ours, with one interface: a problem and a size in, sorted positions out."""
 
 from .choose import METHODS, as_method, chooses_size, select
 from .penalised import at_size

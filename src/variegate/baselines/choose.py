@@ -31,7 +31,7 @@ METHODS: dict[str, Any] = {
 
 
 def select(method: Any, problem: Problem, size: int | None, rng: np.random.Generator) -> IntArray:
-    """Exactly `size` columns by a method, as sorted positions; None: as many as it likes, if it knows.
+    """Select exactly `size` columns by a method, as sorted positions; None: the method chooses the size, if it can.
 
     `method` is a name from METHODS, a function of (problem, size, rng), or a scikit-learn selector or model.
 
@@ -45,7 +45,7 @@ def select(method: Any, problem: Problem, size: int | None, rng: np.random.Gener
     if size is None and not chooses_size(call):
         raise ValueError(f"{label} needs to be told how many features to choose: give a size.")
     if size is not None and (isinstance(size, bool) or not 1 <= size <= M or size != int(size)):
-        raise ValueError(f"The size must be a whole number from 1 to {M}, the number of columns, got {size!r}.")
+        raise ValueError(f"size must be a whole number from 1 to {M}, the number of columns, got {size!r}.")
     found = as_index_set(call(problem, None if size is None else int(size), rng), M, f"The answer of {label}")
     if size is not None and len(found) != size:
         raise ValueError(f"{label} chose {len(found)} features where {size} were asked for.")
@@ -53,7 +53,7 @@ def select(method: Any, problem: Problem, size: int | None, rng: np.random.Gener
 
 
 def chooses_size(method: Any) -> bool:
-    """Whether a method knows how many features to choose, so that it may be given the size None.
+    """Whether a method can choose the number of features, so that the size may be None.
 
     >>> chooses_size("variegate"), chooses_size("omp")
     (True, False)
@@ -62,7 +62,7 @@ def chooses_size(method: Any) -> bool:
 
 
 def as_method(given: Any) -> Method:
-    """The method of that name; a scikit-learn object wrapped; a function as it is.
+    """The method with this name; a scikit-learn object, wrapped; or a function as it is.
 
     >>> as_method("omp").__name__
     'omp'
@@ -77,8 +77,8 @@ def as_method(given: Any) -> Method:
         return Wrapped(given)
     if not callable(given) or isinstance(given, type):
         raise TypeError(
-            "A method is a name, a function of (problem, size, rng), or a scikit-learn selector or model "
-            f"(an object, no class); got {given!r}."
+            "A method must be a name, a function of (problem, size, rng), or a scikit-learn selector or model "
+            f"(an object, not a class), got {given!r}."
         )
     return given  # type: ignore[no-any-return]
 

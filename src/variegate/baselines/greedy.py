@@ -1,4 +1,4 @@
-"""One column after the other: matching pursuit, forward selection, minimal redundancy."""
+"""One column after another: matching pursuit, forward selection, minimal redundancy."""
 
 import warnings
 
@@ -14,20 +14,20 @@ from ..types import FloatArray, IntArray
 from .problem import Problem
 from .univariate import filled
 
-INSIDE = 1e-10  # a column whose share outside the span of the set is below this has nothing to add
-LEAST_REDUNDANCY = 1e-3
+INSIDE = 1e-10  # a column with a smaller fraction outside the span of the set adds nothing
+LEAST_REDUNDANCY = 1e-3  # smaller mean correlations are replaced by this
 
 
 def omp(problem: Problem, size: int, rng: np.random.Generator) -> IntArray:
     """Orthogonal matching pursuit (scikit-learn's) of `Problem.residuals` on standardised columns.
 
-    It stops early where the residual vanishes or only copies are left: then the strongest alone fill the set.
+    It stops early if the residual vanishes or only copies are left; the strongest single columns then fill the set.
     """
     residuals = problem.residuals
     if residuals.shape[1] > 1:
         raise ValueError(
             f"OMP needs one outcome, numbers or two classes, got {residuals.shape[1]} classes; "
-            'try "forward_score" or "lasso", which take more.'
+            'try "forward_score" or "lasso", which accept more.'
         )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*ended prematurely", category=RuntimeWarning)
@@ -43,7 +43,7 @@ def forward_evidence(problem: Problem, size: int, rng: np.random.Generator) -> I
     parts = task_named(problem.task).likelihoods(problem.X, problem.y)
     likelihood = parts[0] if len(parts) == 1 else SumLikelihood(parts)
     M = problem.n_features
-    # a prior that treats all columns alike does not change which of them is next
+    # a prior that treats all columns alike does not change which one is next
     return filled(grow(Target(likelihood, bernoulli_prior(M, expected_size=M / 2), "bernoulli"), size), problem, size)
 
 
@@ -54,7 +54,7 @@ def forward_score(problem: Problem, size: int, rng: np.random.Generator) -> IntA
 
     where Z holds the intercept and the columns in the set, y − μ and W are the slope and the weights of the
     log-likelihood fitted on them, with a weak ridge. In regression W = 1 and the statistic is the drop of the residual
-    sum of squares, so this is the usual stepwise regression. Classes against the rest are added up.
+    sum of squares, so this is ordinary stepwise regression. With several classes, one-vs-rest statistics are added up.
     """  # noqa: D400
     Z = problem.standardised()
     chosen: list[int] = []
@@ -80,8 +80,8 @@ def mrmr(problem: Problem, size: int, rng: np.random.Generator) -> IntArray:
     """Minimal redundancy, maximal relevance: each step adds the column with the largest F_m / mean_{j ∈ S} |r_mj|.
 
     F is scikit-learn's univariate statistic: between the classes, or of a regression of `Problem.residuals`. This is
-    the quotient FCQ of Ding & Peng (2005), J. Bioinformatics and Computational Biology 3; for outcomes that depend on
-    many columns a little it is far less noisy than nearest-neighbour estimates of mutual information.
+    the quotient FCQ of Ding & Peng (2005), J. Bioinformatics and Computational Biology 3; for outcomes that depend
+    weakly on many columns, it is far less noisy than nearest-neighbour estimates of mutual information.
     """
     Z = problem.standardised()
     varies = np.flatnonzero(Z.any(axis=0))

@@ -1,4 +1,4 @@
-"""GLM Lasso and elastic net, their penalty chosen for the size."""
+"""GLM Lasso and elastic net, with the penalty that gives the requested size."""
 
 from collections.abc import Callable
 
@@ -9,20 +9,20 @@ from ..likelihoods import Squares, Terms
 from ..types import FloatArray, IntArray
 from .problem import Problem
 
-HALF = 0.5  # the elastic net's share of the ℓ₁ penalty
-STEP = 0.8
-WEAKEST = 1e-4  # times the penalty at which nothing is left
+HALF = 0.5  # the elastic net's fraction of ℓ₁ penalty
+STEP = 0.8  # factor from one penalty of the path to the next
+WEAKEST = 1e-4  # smallest penalty, as a fraction of the one that leaves no column
 PRECISION = 1e-6
 NEWTON_STEPS = 50
 SETTLED = 1e-6  # relative change of the coefficients in the last Newton step
-NEAR = 0.7  # share of the penalty that a slope must reach
-CERTAIN = 1e-5  # least weight of a row: rows of which the model is surer would have infinite residuals
+NEAR = 0.7  # columns whose slope is a smaller fraction of the penalty are skipped in a Newton step
+CERTAIN = 1e-5  # smallest weight of a row: rows that the model is certain of would have infinite residuals
 
 Coefficients = Callable[[float], FloatArray]
 
 
 def lasso(problem: Problem, size: int, rng: np.random.Generator) -> IntArray:
-    """GLM Lasso: columns with a coefficient at the penalty that leaves `size` of them; see `penalised`, `at_size`."""
+    """GLM Lasso: the columns with a coefficient at the penalty that leaves `size`; see `penalised` and `at_size`."""
     return penalised(problem, size, l1_ratio=1.0)
 
 
@@ -34,9 +34,8 @@ def elastic_net(problem: Problem, size: int, rng: np.random.Generator) -> IntArr
 def penalised(problem: Problem, size: int, *, l1_ratio: float) -> IntArray:
     """Columns of a GLM with penalty α (ρ|β|₁ + (1 − ρ)/2 |β|²), α by bisection.
 
-    Columns are standardised, and least squares are scikit-learn's. More than two classes: squared loss on the
-    indicators of the classes, with one penalty on a column's coefficients for all of them (group Lasso), so that there
-    is one set.
+    Columns are standardised; least squares use scikit-learn. More than two classes: squared loss on the indicators of
+    the classes, with one penalty on all coefficients of a column (group Lasso), so that there is one set.
     """
     Z, terms, Y = problem.standardised(), problem.terms, problem.residuals
     # above this penalty no column has a coefficient
@@ -49,9 +48,9 @@ def penalised(problem: Problem, size: int, *, l1_ratio: float) -> IntArray:
 def at_size(coefficients: Coefficients, strongest: float, size: int) -> IntArray:
     """Columns with a coefficient at a penalty that leaves exactly `size`: down the path, then bisection of log α.
 
-    `coefficients(α)` are (M,), all zero at `strongest`. Where no penalty leaves that many, because several columns
-    enter at one point, the largest of the smallest support above `size` are taken, ties to the left. If even the
-    weakest penalty leaves fewer, the rest comes from the left as well, so that the size is always as asked.
+    `coefficients(α)` are (M,), all zero at `strongest`. If no penalty leaves that many, because several columns enter
+    at one point, the largest of the smallest support above `size` are taken, ties going to the left. If even the
+    weakest penalty leaves fewer, the rest is taken from the left too, so the set always has `size` columns.
 
     >>> strength = np.array([3.0, 1.0, 2.0])
     >>> at_size(lambda alpha: np.maximum(strength - alpha, 0.0), 3.0, 2)  # soft thresholding
@@ -73,7 +72,7 @@ def at_size(coefficients: Coefficients, strongest: float, size: int) -> IntArray
 
 
 def _squared(Z: FloatArray, Y: FloatArray, l1_ratio: float) -> Coefficients:
-    """Coefficients (M,) under squared loss; norms over the outcomes where there are several."""
+    """Coefficients (M,) under squared loss; norms over the outcomes if there are several."""
     target = Y[:, 0] if Y.shape[1] == 1 else np.asfortranarray(Y)
 
     def coefficients(alpha: float) -> FloatArray:
@@ -84,7 +83,7 @@ def _squared(Z: FloatArray, Y: FloatArray, l1_ratio: float) -> Coefficients:
 
 
 def _generalised(Z: FloatArray, terms: Terms, l1_ratio: float) -> Coefficients:
-    """Coefficients (M,) of a generalised linear model, by Newton steps from those of the penalty before."""
+    """Coefficients (M,) of a generalised linear model, by Newton steps from those at the previous penalty."""
     found = np.append(np.zeros(Z.shape[1]), terms.null)  # the intercept comes last
 
     def loss(at: FloatArray, alpha: float) -> float:
@@ -109,7 +108,7 @@ def _generalised(Z: FloatArray, terms: Terms, l1_ratio: float) -> Coefficients:
 def _newton_step(Z: FloatArray, terms: Terms, at: FloatArray, alpha: float, l1_ratio: float) -> FloatArray:
     """Weighted least squares with the penalty, coefficients and intercept (M + 1,) (Friedman et al. 2010).
 
-    Only of columns that have a coefficient, or whose slope is close to earning one: at a fixed point that is no loss.
+    Only columns that have a coefficient or nearly get one take part, which does not change the fixed point.
     """
     eta = Z @ at[:-1] + at[-1]
     here = terms.derivatives(eta)

@@ -1,4 +1,4 @@
-"""What every method is given, and what is asked of it."""
+"""The input of every method, and the protocol of methods."""
 
 from typing import Any, NamedTuple, Protocol
 
@@ -12,7 +12,7 @@ from ..types import FloatArray, IntArray
 
 
 class Problem(NamedTuple):
-    """Training data. Standardisation is each method's own business.
+    """Training data, not standardised.
 
     X : (N, M) dense; y : (N,) as its task encodes it; phi : (M, d) similarity features of the columns.
 
@@ -38,7 +38,7 @@ class Problem(NamedTuple):
 
     @property
     def residuals(self) -> FloatArray:
-        """What is to be explained (N, K): the slopes of the log-likelihoods where no column says anything."""
+        """What is to be explained (N, K): the slopes of the log-likelihoods without any column."""
         nothing = np.ones(len(self.X))
         return np.stack([terms.derivatives(terms.null * nothing).slope for terms in self.terms], axis=1)
 
@@ -48,10 +48,10 @@ class Problem(NamedTuple):
 
 
 class Method(Protocol):
-    """Chooses `size` columns; sorted positions.
+    """Selects `size` columns and returns their sorted positions.
 
-    A method that also knows how many to choose has an attribute `chooses_size = True`, and may be given None.
-    Same problem, size and generator state, same answer.
+    A method that can choose the size itself has an attribute `chooses_size = True`, and accepts None. The result
+    depends only on the problem, the size and the state of the generator.
 
     >>> def first(problem: Problem, size: int | None, rng: np.random.Generator) -> IntArray:
     ...     return np.arange(size or 1)
@@ -64,10 +64,10 @@ class Method(Protocol):
 
 
 def checked(problem: Problem) -> Problem:
-    """The problem as it is, if it makes sense."""
+    """The problem itself; raises if it is not valid."""
     X, y = np.asarray(problem.X), np.asarray(problem.y)
     if X.ndim != 2 or y.shape != X.shape[:1]:
-        raise ValueError(f"A problem needs X (N, M) and y (N,), got shapes {X.shape} and {y.shape}.")
+        raise ValueError(f"X and y must have shapes (N, M) and (N,), got {X.shape} and {y.shape}.")
     if task_named(problem.task).name == "classification":
         codes = np.unique(y)
         if len(codes) < 2 or not np.array_equal(codes, np.arange(len(codes))):

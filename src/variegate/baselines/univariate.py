@@ -1,4 +1,4 @@
-"""One column at a time: the strongest alone, and chance among them."""
+"""Single columns: the strongest, and a random choice among the strongest."""
 
 import numpy as np
 
@@ -6,13 +6,13 @@ from ..tasks import task_named
 from ..types import IntArray
 from .problem import Problem
 
-POOL = 10  # times the size: what chance may choose from
+POOL = 10  # times the size: the columns from which a random set is drawn
 
 
 def univariate(problem: Problem, size: int, rng: np.random.Generator) -> IntArray:
     """The columns with the strongest relation to the outcome, each taken alone.
 
-    By the statistic of the task, `Task.strengths`; ties go to the column further left.
+    Ranked by the statistic of the task, `Task.strengths`; ties go to the left.
     """
     return np.sort(ranking(problem)[:size])
 
@@ -23,12 +23,12 @@ def random_among_best(problem: Problem, size: int, rng: np.random.Generator) -> 
 
 
 def ranking(problem: Problem) -> IntArray:
-    """All columns (M,), the strongest alone first."""
+    """All columns (M,), the strongest first, each taken alone."""
     return np.argsort(-task_named(problem.task).strengths(problem.X, problem.y), kind="stable")
 
 
 def filled(chosen: IntArray, problem: Problem, size: int) -> IntArray:
-    """The chosen columns and, where a method ran out of them, the strongest alone of the rest; sorted."""
+    """The chosen columns, filled up to `size` with the strongest of the others; sorted."""
     if len(chosen) == size:
         return np.sort(chosen)
     rest = ranking(problem)

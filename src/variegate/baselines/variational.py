@@ -1,4 +1,4 @@
-"""Our own method, and the paper's four variational ones."""
+"""Our method, and the paper's four variational methods."""
 
 import warnings
 from collections.abc import Sequence
@@ -14,16 +14,16 @@ from ..similarity import SimilarityWarning
 from ..types import IntArray
 from .problem import Problem
 
-SHORT = 16  # laps: seeds then differ by 0.1 in the mean of log c (breast cancer), a fifth of a step of its grid
+SHORT = 16  # laps: the mean of log c then differs by 0.1 between seeds (breast cancer), a fifth of a step of its grid
 
 Law = Literal["dpp", "bernoulli"]
 
 
 @dataclass(frozen=True)
 class Diverse:
-    """Our own method: the best set of the exact posterior; similarity from the columns unless given.
+    """Our method: the best set of the exact posterior; similarity from the columns unless given.
 
-    `max_iter` ends a fit early, without a warning: a set needs less than probabilities.
+    `max_iter` ends a fit early, without a warning: a set needs fewer laps than probabilities.
 
     >>> from variegate.baselines import Problem, select
     >>> X = np.random.default_rng(0).normal(size=(50, 4))
@@ -50,12 +50,12 @@ def diverse_path(
 ) -> list[tuple[float, int, IntArray]]:
     """The best set of each size under each diversity, (β, size, positions), all from one short fit.
 
-    The fit finds out how strongly coefficients are shrunk; sets of one size under one β need no more.
+    The fit learns the slab precision; comparing sets of one size under one β needs nothing else.
     """
     model = _estimator(problem, max_iter=SHORT, random_state=rng)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.simplefilter("ignore", SimilarityWarning)  # of a rank that decides the size, which is given here
+        warnings.simplefilter("ignore", SimilarityWarning)  # about a rank that limits sizes, which are given here
         found = model.search(problem.X, problem.y)
     with threadpool_limits(1, user_api="blas"):
         return [
@@ -66,10 +66,10 @@ def diverse_path(
 
 @dataclass(frozen=True)
 class Variational:
-    """The best set of q, the optimum of the ELBO, hyperparameters learned; similarity from the columns unless given.
+    """The best set of q, the optimum of the ELBO; hyperparameters learned, similarity from the columns unless given.
 
-    It is q's own best set, as in the paper, not exchanged on the target: siblings that share a target would otherwise
-    end in much the same set whatever their q. Given no size they return the size of that set.
+    It is q's own best set, as in the paper, not improved by exchanges under the target: otherwise methods that share a
+    target would end in much the same set whatever their q. Without a size, q's best set of any size is returned.
     """
 
     prior: Law
@@ -88,7 +88,7 @@ class Variational:
             n_starts=self.n_starts,
             random_state=rng,
         )
-        # no fit(): it would exchange members of a set that nobody asked for
+        # not fit(), which would also search for the target's best set
         found = model.search(problem.X, problem.y)
         return np.flatnonzero(found.candidates.mask(found.posterior.q.map(size)))
 

@@ -1,4 +1,4 @@
-"""Anyone's scikit-learn selector or sparse model as a method."""
+"""Any scikit-learn selector or sparse model as a method."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -16,9 +16,9 @@ SIZES = ("n_features_to_select", "n_nonzero_coefs", "support_size", "k")  # what
 class Wrapped:
     """A fitted clone's `get_support()`, its mask `support_`, or the columns with a coefficient in `coef_`.
 
-    The size goes into the estimator's own parameter where it has one by a usual name (n_features_to_select,
-    n_nonzero_coefs, support_size, k). If more columns than that have coefficients, the largest stay, in units of the
-    columns' standard deviations. A `random_state` is set where there is none.
+    The size is passed as the estimator's own parameter if it has one with a common name (n_features_to_select,
+    n_nonzero_coefs, support_size, k). If more columns than that have coefficients, the largest are kept, in units of
+    the columns' standard deviations. `random_state` is set if it is None.
     """
 
     estimator: Any
@@ -34,7 +34,7 @@ class Wrapped:
         if len(chosen) < size or not hasattr(model, "coef_"):
             raise ValueError(
                 f"{type(model).__name__} chose {len(chosen)} features where {size} were asked for; change its "
-                "parameters, or ask for no size (None)."
+                "parameters, or set the size to None."
             )
         return np.sort(np.argsort(-weight, kind="stable")[:size])
 
@@ -57,7 +57,7 @@ class Wrapped:
         mask = np.asarray(getattr(model, "support_", ()))
         if mask.dtype != bool or mask.shape != (problem.n_features,):
             raise ValueError(
-                f"{type(model).__name__} has no get_support(), no mask support_ and no coef_ after its fit: "
-                "it does not say which features it chose."
+                f"{type(model).__name__} must have get_support(), a mask support_ or coef_ after its fit, got none of "
+                "them: it does not say which features it chose."
             )
         return mask.astype(np.float64)

@@ -1,4 +1,4 @@
-"""How sets are judged: diversity, stability, accuracy, and the significance of differences."""
+"""Measures of selected sets: diversity, stability, accuracy, and the significance of differences."""
 
 from .accuracy import auc, deviance_explained, log_loss, mse, r2
 from .concordance import concordance

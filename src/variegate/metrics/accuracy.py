@@ -27,7 +27,7 @@ def auc(y: npt.ArrayLike, scores: npt.ArrayLike) -> float:
 
 
 def log_loss(y: npt.ArrayLike, probabilities: npt.ArrayLike) -> float:
-    """Mean of −log p(y); probabilities are (n,) of the second of two classes, or (n, K).
+    """Mean of −log p(y); probabilities are (n,) for the second of two classes, or (n, K).
 
     >>> log_loss([0, 1], [0.5, 0.5])  # doctest: +ELLIPSIS
     0.693...
@@ -39,7 +39,7 @@ def log_loss(y: npt.ArrayLike, probabilities: npt.ArrayLike) -> float:
 
 
 def _codes(scores: npt.NDArray[np.floating]) -> npt.NDArray[np.int64] | None:
-    """All classes; a small test set may not contain every one."""
+    """All classes; a small test set may lack some."""
     return np.arange(scores.shape[1]) if scores.ndim == 2 else None
 
 

@@ -12,7 +12,7 @@ Alternative = Literal["two-sided", "less", "greater"]
 def rank_sum(a: npt.ArrayLike, b: npt.ArrayLike, alternative: Alternative = "two-sided") -> float:
     """p-value of Wilcoxon's rank-sum test that a and b have the same distribution.  Paper: figures 2 and 3.
 
-    Exact if one sample has at most 8 values and there are no ties, otherwise normal with a correction for ties.
+    Exact if one sample has at most 8 values and there are no ties, else a normal approximation corrected for ties.
 
     >>> rank_sum([1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]) < 0.05
     True

@@ -1,4 +1,4 @@
-"""Similarity features Φ: what makes two features alike, as rows of unit length."""
+"""Similarity features Φ: rows of unit length, whose inner products say how similar two features are."""
 
 from .annotations import from_annotations
 from .columns import factor_of_correlations as factor_of_correlations

@@ -27,8 +27,8 @@ def from_annotations(
 ) -> SimilarityFeatures:
     """Return Φ of features described by terms: K_ij = cosine of rows i and j of a feature × term table.
 
-    With weights "idf" a term that n of the M features have gets the weight log(M/n): rare terms count more, and a
-    term of all features counts nothing. With "equal" all terms have the same weight.
+    With weights "idf" a term of n of the M features has the weight log(M/n): rare terms count more, and a term that
+    all features have counts nothing. With "equal" all terms have the same weight.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def from_annotations(
     known = np.diff(rows.indptr) > 0
     if not known.any():
         raise ValueError(
-            "some feature must have a term of positive weight, but none has; use the same kind of names in both"
+            "at least one feature must have a term of positive weight, got none; use the same kind of names in both"
         )
     warn_unknown(known, names, "have no annotation")
     return factorise_known(CosineKernel(rows[known]), known, rank, tol, generator(rng)).named(names)
@@ -69,7 +69,7 @@ def _plain(table: Any) -> Any:
     if values.ndim != 2 or data.dtype.kind not in "biuf":
         raise ValueError(f"the feature × term table must hold numbers, got {data.dtype} of shape {values.shape}")
     if not (np.isfinite(data).all() and (data >= 0).all()):
-        raise ValueError("the feature × term table must hold finite, non-negative numbers, got others")
+        raise ValueError("the feature × term table must hold finite, non-negative numbers, got other values")
     return values.astype(np.float64)
 
 
@@ -84,8 +84,8 @@ def _membership(sets: Mapping[str, Iterable[str]], names: Sequence[str] | None) 
     codes, listed = pd.factorize(np.array([member for member, _ in pairs], dtype=object))
     where = codes, [t for _, t in pairs]
     table = sparse.csr_array((np.ones(len(codes)), where), shape=(len(listed) + 1, len(sets)))
-    table.data = np.ones(len(table.data))  # names that a term lists twice count once
-    return table[locate_names(names, list(listed))]  # −1, not found, is the last row, which is empty
+    table.data = np.ones(len(table.data))  # a name that a term lists twice counts once
+    return table[locate_names(names, list(listed))]  # −1 (not found) is the last row, which is empty
 
 
 def _weighted(counts: Any) -> Any:
@@ -97,7 +97,7 @@ def _weighted(counts: Any) -> Any:
 def _unit_sparse_rows(table: Any) -> Any:
     table = sparse.csr_array(table)
     table.eliminate_zeros()
-    largest = abs(table).max(axis=1).toarray().ravel()  # rows of order one, so that squares cannot under- or overflow
+    largest = abs(table).max(axis=1).toarray().ravel()  # scale rows to order one: squares cannot under- or overflow
     table.data = table.data / np.repeat(largest, np.diff(table.indptr))
     norms = np.sqrt(np.asarray(table.multiply(table).sum(axis=1), dtype=float).ravel())
     table.data = table.data / np.repeat(norms, np.diff(table.indptr))

@@ -31,7 +31,7 @@ def from_columns(
 
     Parameters
     ----------
-    X : (N, M) array, scipy.sparse table (never made dense) or data frame (its column names become the names of Φ)
+    X : (N, M) array, scipy.sparse table (never made dense) or data frame (its column names become those of Φ)
     rank : largest number of columns of Φ, by a low-rank factor of the correlations; None: exact, d = min(N, M)
     tol : with `rank`, stop earlier at this trace error
     rng : generator or seed of the low-rank factor; None is seed 0
@@ -106,7 +106,7 @@ def _measured(X: Any, sample_weight: Any) -> tuple[Design, Array]:
 def _standardised_rows(X: Array) -> Array:
     """Return the columns of X as rows, centred and of unit norm; constant ones become zero."""
     Z = np.array(X.T, order="C")
-    # of order one before and after centring, so that sums and squares cannot under- or overflow
+    # scale to order one before and after centring: sums and squares cannot under- or overflow
     np.ldexp(Z, -np.frexp(np.abs(Z).max(axis=1, keepdims=True))[1], out=Z)
     constant = are_constant(Z.T)
     Z -= Z.mean(axis=1, dtype=np.float64)[:, None].astype(Z.dtype)

@@ -41,7 +41,7 @@ def from_coordinates(
     bandwidth : "mean" or "median" pairwise distance, a number, or a sequence of numbers (several scales)
     widths : (M,) one width per feature; replaces `bandwidth`
     lonlat : True if the two columns are longitude and latitude in degrees: distances, bandwidth and widths
-        are then in kilometres, straight through the globe
+        are then in kilometres, along straight lines through the globe
     rank, tol : number of columns of Φ: at most `rank` (None: 1,000), fewer if they reach the trace error `tol`
     rng : generator or seed of the low-rank factor; None is seed 0
 

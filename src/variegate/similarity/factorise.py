@@ -14,9 +14,9 @@ from ..messages import Argument, Message
 from .cholesky import Kernel, pivoted_cholesky
 from .features import Array, SimilarityFeatures, SimilarityWarning, unit_rows
 
-# Largest rank chosen by the tolerance; larger ones must be requested, since Φ takes 8 · M · rank bytes.
+# Largest rank chosen by the tolerance; a larger one must be requested, since Φ takes 8 · M · rank bytes.
 _RANK_CAP = 1000
-_USUAL_RANK = 300
+_USUAL_RANK = 300  # if some features are unknown and no rank is given
 
 
 def factorise(
@@ -33,7 +33,7 @@ def factorise(
     by at most 3ε on average.
 
     With `rank=None` the tolerance decides, up to 1,000; a warning says if that is not enough.
-    A feature that the factor misses entirely gets a random direction, one of zero variance a zero row.
+    A feature that the factor misses entirely gets a random direction, a feature of zero variance a zero row.
     """
     M = len(kernel.diagonal())
     check_rank(rank)

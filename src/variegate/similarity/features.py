@@ -12,7 +12,7 @@ Array = npt.NDArray[Any]
 
 
 class SimilarityWarning(UserWarning):
-    """Something users should know about a similarity that can still be used.
+    """A warning about a similarity that can still be used.
 
     >>> issubclass(SimilarityWarning, UserWarning)
     True

@@ -12,7 +12,7 @@ from ..checks import check_share, generator
 from .factorise import check_rank, item_names
 from .features import Array, SimilarityFeatures, spread_directions, unit_rows
 
-_WIDEST = 1000
+_WIDEST = 1000  # columns, unless `rank` is given
 
 
 def from_groups(
@@ -35,7 +35,7 @@ def from_groups(
     Parameters
     ----------
     labels : (M,) any values; None and NaN mean "in no group" (each such feature is a group of its own)
-    within : similarity r of two members of a group, 0 ≤ r < 1 (1 would forbid two of a group)
+    within : similarity r of two members of a group, 0 ≤ r < 1 (1 would rule out two members of a group)
     rank : largest number of columns of Φ; None: 1,000
     rng : generator or seed for the random directions; None is seed 0
 
@@ -55,7 +55,7 @@ def from_groups(
     left = M if exact else width - shared
     centres = spread_directions(G, shared, generator_)
     own = np.eye(M) if exact else _own_directions(codes, left, generator_)
-    shares = (within, 1 - within) if left else (1.0, 0.0)  # no column is left for differences within a group
+    shares = (within, 1 - within) if left else (1.0, 0.0)  # without columns left, members of a group are equal
     phi = np.hstack([np.sqrt(shares[0]) * centres[codes], np.sqrt(shares[1]) * own])
     return SimilarityFeatures(unit_rows(phi), item_names(labels))
 
@@ -68,7 +68,7 @@ def group_codes(labels: Sequence[object] | Any) -> Array:
     if not values:
         raise ValueError("labels must have at least one entry, got none")
     numbers: dict[object, int] = {}
-    # NaN differs from itself; the key of a missing label is its position
+    # NaN differs from itself, so the key of a missing label is its position
     missing = [label is None or label is pd.NA or label != label for label in values]
     keys = [("none", i) if missing[i] else label for i, label in enumerate(values)]
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.intp)

@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import dijkstra
 from ..data import Network
 from .features import Array
 
-_WORD = 64  # searches that run at once, one per bit of an integer
+_WORD = 64  # searches that run together, one per bit of an integer
 _MOST_LEVELS = 64  # for longer paths, separate searches are cheaper
 
 

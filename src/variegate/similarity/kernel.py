@@ -48,7 +48,7 @@ def from_kernel(
     M = int(features) if number else None if names is None else len(names)  # type: ignore[arg-type]
     if callable(kernel):
         if M is None:
-            raise ValueError("features must be given with a kernel function: their names, or how many there are")
+            raise ValueError("features must be given with a kernel function, as names or a number, got None")
         scaled = ScaledKernel(kernel, _diagonal_of(kernel, M))
     else:
         scaled = _matrix_kernel(kernel)

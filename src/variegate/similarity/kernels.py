@@ -13,7 +13,7 @@ from scipy.spatial.distance import pdist
 from .features import Array
 
 Bandwidth = str | float | Sequence[float]
-_FEW_DIMENSIONS = 4
+_FEW_DIMENSIONS = 4  # up to which distances are computed from differences
 _EXTREME_LENGTHS = 1e-150, 1e150  # limits of bandwidths and widths, for points of order one
 # Pairwise distances of this many features give a mean or median to three digits.
 _BANDWIDTH_SAMPLE = 1500
@@ -139,7 +139,7 @@ def squared_distances(A: Array, B: Array) -> Array:
 
 
 def radial_kernel(points: Array, rule: Bandwidth, rng: np.random.Generator) -> RadialKernel:
-    """Return the kernel of points in any unit, with the bandwidth given as a rule or number."""
+    """Return the kernel of points in any unit, with the bandwidth given by a rule or a number."""
     moved, exponent = _moved_to_order_one(points)
     if isinstance(rule, str):
         return RadialKernel(moved, bandwidths(moved, rule, rng))

@@ -1,4 +1,4 @@
-"""Similarity from positions on a line, or on several: features that are near each other on one are similar."""
+"""Similarity from positions on one or several lines: features close to each other on the same line are similar."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .factorise import check_rank, item_names
 from .features import Array, SimilarityFeatures, unit_rows
 from .groups import group_codes
 
-_NEIGHBOURS = 5  # how far "near" reaches
-_WIDEST = 1000  # columns that are used where they make Φ exact
-_USUAL_RANK = 300
-_CELLS = 2  # of the grid in a bandwidth: K is right to 1e-4
-FINEST = 1e-12  # bandwidth in units of the whole line: a finer grid could not be numbered
-_REACH = 2.25  # bandwidths from a feature to the farthest cell that it has a part in
+_NEIGHBOURS = 5  # the bandwidth "near" is the distance to this neighbour
+_WIDEST = 1000  # columns, if so many make Φ exact
+_USUAL_RANK = 300  # columns otherwise
+_CELLS = 2  # grid cells per bandwidth: K is accurate to 1e-4
+FINEST = 1e-12  # smallest bandwidth, as a fraction of the whole line: the cells of a finer grid could not be numbered
+_REACH = 2.25  # bandwidths from a feature to the farthest cell in which its bump is not cut off
 
 
 def from_positions(
@@ -35,10 +35,10 @@ def from_positions(
 
         K_ij = exp(−(x_i − x_j)² / σ²) on the same line, 0 on different ones.
 
-    φ_i are the values of a bump around x_i on a grid of spacing σ/2, of which ten are not zero; the inner product of
-    two bumps is K. Up to 1,000 cells of the grid, or `rank`, are columns of Φ, which is then right to 1e-4. More are
-    mixed at random into `rank` columns: near features stay alike, and others have similarities of about ±1/√rank.
-    Cost O(M · rank); no M×M array.
+    φ_i holds the values of a bump around x_i on a grid of spacing σ/2, ten of which are not zero; the inner product of
+    two bumps is K. Up to 1,000 cells of the grid, or `rank`, become columns of Φ, which is then accurate to 1e-4. More
+    cells are mixed at random into `rank` columns: close features stay similar, and others have similarities of about
+    ±1/√rank. Cost O(M · rank); no M×M array.
 
     Parameters
     ----------
@@ -67,9 +67,9 @@ def from_positions(
 
 @dataclass(frozen=True, eq=False)
 class Positions:
-    """Positions of M columns, for tables so wide that Φ is made only of those that are looked at.
+    """Positions of M columns, for tables so wide that Φ is computed only for the columns that are fitted.
 
-    Give it to an estimator as `similarity`. The bandwidth follows from all positions.
+    Pass it to an estimator as `similarity`. The bandwidth depends on all positions.
 
     >>> there = Positions.of(np.arange(1_000_000) * 50.0)
     >>> there.bandwidth
@@ -82,7 +82,7 @@ class Positions:
     """
 
     x: Array  # (M,)
-    codes: Array  # (M,) of the line that each is on
+    codes: Array  # (M,) the line that each is on
     bandwidth: float
     rank: int | None = None
     seed: int = 0
@@ -92,7 +92,7 @@ class Positions:
         cls, positions: npt.ArrayLike | Any, blocks: Sequence[object] | Any = None, bandwidth: float | str = "near",
         *, rank: int | None = None, seed: int = 0,
     ) -> Positions:  # fmt: skip
-        """The same arguments as those of `from_positions`."""
+        """Make it from the arguments of `from_positions`."""
         x, codes = _checked(positions, blocks)
         check_rank(rank)
         return cls(x, codes, bandwidth_of(x, codes, bandwidth), rank, seed)
@@ -105,7 +105,7 @@ class Positions:
 
 
 def bandwidth_of(x: Array, codes: Array, rule: float | str) -> float:
-    """The bandwidth that is meant by "near", or the number itself.
+    """The bandwidth that "near" means, or the given number.
 
     >>> bandwidth_of(np.arange(10.0), np.zeros(10, dtype=int), "near")
     5.0
@@ -133,7 +133,7 @@ def _of_each_block(x: Array, codes: Array) -> list[Array]:
 
 
 def _bumps(x: Array, codes: Array, sigma: float) -> Any:
-    """Values of b(t) = exp(−2 (t − x_i)² / σ²) on the cells of the grids, sparse (M, cells that are reached)."""
+    """Values of b(t) = exp(−2 (t − x_i)² / σ²) on the cells of the grids, sparse (M, cells in reach)."""
     spacing = sigma / _CELLS
     reach = int(np.ceil(_REACH * _CELLS))
     steps = np.arange(-reach + 1, reach + 1)

@@ -25,7 +25,7 @@ from .problem import Grid
 from .run import Chains, Limits, run_chains
 from .starts import first_sets
 
-CHAINS = 4
+CHAINS = 4  # independent chains, in parallel threads
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import numpy as np
 
 from ...types import FloatArray, IntArray
 
-FAST = {"reassoc", "contract", "nsz"}
+FAST = {"reassoc", "contract", "nsz"}  # fastmath without nnan and ninf: NaN and infinity keep their meaning
 DIAGONAL, INFORMATION, D, R, U = range(5)  # rows of `vectors`
 W, L, Y = range(3)  # of `tables`
 

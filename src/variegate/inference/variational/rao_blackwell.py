@@ -59,7 +59,10 @@ def elbo_of(target: Target, proposal: Proposal, h: FloatArray) -> tuple[float, f
 def fixed_point(
     target: Target, start: FloatArray, rng: np.random.Generator, n_sets: int, max_iter: int, tol: float
 ) -> Iterator[Point]:
-    """Stage A. Stops when two steps promise less than `tol`; θ is averaged over the last third of the steps."""
+    """Stage A. Stops when two steps promise less than `tol` nats per undecided feature.
+
+    θ is averaged over the last third of the steps.
+    """
     theta, inclusion = start, None
     best, best_elbo, best_error = start, -np.inf, 0.0
     trace: list[tuple[float, float]] = []
@@ -127,7 +130,7 @@ def natural_step(proposal: Proposal, found: Statistics) -> Step:
 def natural_gradient(
     target: Target, start: Point, rng: np.random.Generator, n_sets: int, max_iter: int, tol: float
 ) -> Iterator[Point]:
-    """Stage B. Stops when its steps promise too little, or the ELBO no longer rises by more than its error.
+    """Stage B. Stops when steps promise less than STRICT · `tol` nats per undecided feature, or the ELBO stops rising.
 
     θ is averaged over the second half of the steps, because the gradient's second term, Cov(π, h̄), is noisy.
     """
