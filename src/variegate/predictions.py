@@ -18,7 +18,11 @@ LARGEST = 700.0  # exponents are clipped here: e^710 overflows
 
 
 def student_cdf(z: FloatArray, dof: float) -> FloatArray:
-    """P(Z ≤ z) of Student's t; of the normal law if dof is infinite."""
+    """P(Z ≤ z) of Student's t; of the normal law if dof is infinite.
+
+    >>> student_cdf(np.zeros(1), 3.0)
+    array([0.5])
+    """
     return np.asarray(special.stdtr(dof, z) if np.isfinite(dof) else special.ndtr(z))
 
 

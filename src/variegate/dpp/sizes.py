@@ -13,6 +13,7 @@ from .poisson_binomial import shift_for_size
 # 0.01 for k = 50 and 0.1 for k = 150 at any power from 0.5 to 3, and 0.7 for k = 150 at power 12.
 FEWEST, MOST = 32, 4096
 WORK = 4e9  # multiplications up to which more sets are used: half a second
+NEARLY_ALL = 0.9  # largest expected size as a fraction of the largest possible: towards 1, t goes to infinity
 DEPENDENT = 1e-12  # squared residuals below this count as zero
 
 
@@ -27,6 +28,10 @@ class SizeLaw(Protocol):
     @property
     def rank(self) -> int:
         """Size of the largest set with positive probability, or an upper bound."""
+
+    @property
+    def largest_expected(self) -> float:
+        """Largest expected size that `shift` takes."""
 
     def expected(self, t: float) -> float:
         """E|S| with t added to θ."""
@@ -52,6 +57,11 @@ class Trials(NamedTuple):
         """The number of trials."""
         return len(self.log_odds)
 
+    @property
+    def largest_expected(self) -> float:
+        """Nearly all of them."""
+        return NEARLY_ALL * self.rank
+
     def expected(self, t: float) -> float:
         """Σ σ(log-odds + t)."""
         return float(expit(self.log_odds + t).sum())
@@ -74,6 +84,11 @@ class Sums(NamedTuple):
 
     log_sums: FloatArray  # (K + 1,) log e_k
     rank: int
+
+    @property
+    def largest_expected(self) -> float:
+        """Nearly all items, or the half of them that `largest_sum` makes room for."""
+        return (NEARLY_ALL if len(self.log_sums) > self.rank else 0.5) * self.rank
 
     def expected(self, t: float) -> float:
         """E|S|."""

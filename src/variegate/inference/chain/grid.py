@@ -97,7 +97,7 @@ def _log_kappa(prior: PriorSizes) -> np.ndarray:
     rank = prior.law.rank
     most = max(LARGEST_SHARE * rank, 2 * SMALLEST_SIZE)
     n = int(np.ceil(np.log(most / SMALLEST_SIZE) / SIZE_STEP)) + 1
-    sizes = np.minimum(SMALLEST_SIZE * np.exp(SIZE_STEP * np.arange(n)), most)
+    sizes = np.minimum(SMALLEST_SIZE * np.exp(SIZE_STEP * np.arange(n)), prior.law.largest_expected)
     return np.array([prior.shift(float(s)) for s in sizes])
 
 
