@@ -5,7 +5,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 MARKED = re.compile(r"(<!-- peers -->\n).*?(<!-- /peers -->)", re.DOTALL)
-JUDGED = ["less ours", "averaged", "Σ(p−truth)²", "log det", "CPU s"]
+JUDGED = ["against ours", "averaged", "Σ(p−truth)²", "log det", "CPU s"]
 COLUMNS = {"R²": ["R²", *JUDGED], "AUC": ["AUC", *JUDGED]}
 ABSENT = "–"
 

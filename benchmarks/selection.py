@@ -158,7 +158,7 @@ def shown(results: dict[str, dict[str, float]], accuracy: str) -> str:
     for row in rows:
         found = results[row[0]]
         row.insert(2, "–" if row[0] == OURS else f"{found['less']:+.3f} ± {found['error of less']:.3f}")
-    head = ["", accuracy, "less ours", "averaged", "Σ(p−truth)²", "log det", "true blocks", "exact", "size", "CPU s"]
+    head = ["", accuracy, "against ours", "averaged", "Σ(p−truth)²", "log det", "true blocks", "exact", "size", "CPU s"]
     return table(head, rows)
 
 
@@ -232,7 +232,7 @@ def main() -> str:
             "N=500, M=2000, blocks of 10 with r=0.95, 20 true in 20 blocks with coefficients from ±0.5 to ±1.5, "
             f"5,000 test rows, {SEEDS} data sets; refitted by least squares. Averaged: predictions over sets; "
             "of the Lasso those with its best penalty and all columns that it takes. Σ(p−truth)²: of the inclusion "
-            "probabilities. Less ours: minus that of our 20, mean ± standard error over the data "
+            "probabilities. Against ours: the difference from our 20, mean ± standard error over the data "
             "sets. Ours: one fit for both sizes. log det: of the correlations in the test rows.",
             shown(linear, "R²"),
             "The same with two classes (signal-to-noise ratio 2), "
