@@ -103,8 +103,8 @@ def _runs(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except OSError:
-        return True
+    except OSError:  # it runs, and is somebody else's
+        pass
     return True
 
 

@@ -39,7 +39,7 @@ def write_report(
     Parameters
     ----------
     path : file to write
-    model : fitted DiverseRegressor or DiverseClassifier, or one read by `load`
+    model : any fitted estimator of this package, or one read by `load`
     about : facts about the run; all keys are optional
         command (text or list of words), settings (dict), data (dict: path, rows, columns, hash, outcome, task, notes),
         versions (dict), seed, seconds, warnings (list of text, or of {kind, text}).
