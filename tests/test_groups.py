@@ -184,6 +184,15 @@ def test_copies_that_the_prior_does_not_keep_apart_still_stand_in_for_each_other
     assert first.likeness == "columns"
 
 
+def test_two_chosen_features_are_never_in_one_group():
+    """In the chosen set neither replaces the other, however alike they are."""
+    apart = seen([0.4, 0.3, 0.3], [[1, 0, 0]] * 4 + [[0, 1, 0]] * 3 + [[0, 0, 1]] * 3)
+    alike = Likeness(np.full((3, 3), 0.9), None, 0.5)
+    assert [g.tolist() for g in find_groups(apart, alike, np.array([0]), 0.95, 0.1)] == [[0, 1, 2]]
+    assert [g.tolist() for g in find_groups(apart, alike, np.array([0, 2]), 0.95, 0.1)] == [[0, 1], [2]]
+    assert [g.tolist() for g in find_groups(apart, alike, np.array([1, 2]), 0.3, 0.1)] == [[0, 1], [2]]
+
+
 def test_chosen_features_that_join_are_like_each_other_too():
     r = np.array([[1.0, 0.8, 0.8], [0.8, 1.0, 0.1], [0.8, 0.1, 1.0]])
     apart = seen([0.4, 0.3, 0.3], [[1, 0, 0]] * 4 + [[0, 1, 0]] * 3 + [[0, 0, 1]] * 3)

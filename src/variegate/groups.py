@@ -157,8 +157,9 @@ def find_groups(seen: Members, likeness: Likeness, chosen: IntArray, level: floa
 
     Each group starts with the most probable feature that is in no group yet. Of the features that can replace every
     member, the one that most raises the probability of the group is added, until that reaches `level`; or, if all
-    features that can replace the first one do not reach it together, `level` times what they reach. Then chosen
-    features that can replace every member are added. Groups less probable than `threshold` are dropped, unless they
+    features that can replace the first one do not reach it together, `level` times what they reach. Then, if the group
+    has no chosen feature, one that can replace every member is added. Two chosen features are never in one group: in
+    the chosen set, neither replaces the other. Groups less probable than `threshold` are dropped, unless they
     contain a chosen feature. O(m n) per member.
     """
     free = np.ones(len(seen.probability), dtype=bool)
@@ -176,7 +177,8 @@ def find_groups(seen: Members, likeness: Likeness, chosen: IntArray, level: floa
 def _grown(
     first: int, free: npt.NDArray[np.bool_], seen: Members, likeness: Likeness, chosen: IntArray, level: float
 ) -> list[int]:
-    members, alike = [first], free & likeness.alike(first, seen)
+    is_chosen = np.isin(np.arange(len(free)), chosen)
+    members, alike = [first], _replacing(first, free, seen, likeness, is_chosen)
     reach = seen.any_of([first, *np.flatnonzero(alike).tolist()])
     enough = level if reach >= level else level * reach
     while alike.any() and seen.any_of(members) < enough:
@@ -185,12 +187,17 @@ def _grown(
         if gains[best] <= 0:
             break
         members.append(best)
-        alike &= likeness.alike(best, seen)
-    for i in chosen.tolist():
-        if alike[i]:
-            members.append(i)
-            alike &= likeness.alike(i, seen)
-    return members
+        alike = _replacing(best, alike, seen, likeness, is_chosen)
+    more = chosen[alike[chosen]]
+    return [*members, int(more[np.argmax(seen.probability[more])])] if len(more) else members
+
+
+def _replacing(
+    i: int, others: npt.NDArray[np.bool_], seen: Members, likeness: Likeness, is_chosen: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.bool_]:
+    """Which of the others can replace i."""
+    found = others & likeness.alike(i, seen)
+    return found & ~is_chosen if is_chosen[i] else found
 
 
 def groups_of(

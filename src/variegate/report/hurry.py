@@ -42,7 +42,7 @@ def _replaced(chosen: list[Stand], thing: str) -> str:
     swaps = [stand for stand in chosen if stand.stand_ins]
     if not swaps:
         them = "it" if len(chosen) == 1 else "any of them"
-        return f"No other {thing} is similar enough to replace {them}."
+        return f"No other {thing} is nearly as good in place of {them}."
     said = [f"{listed(stand.stand_ins, 'or')} for {shortened(str(stand.chosen), 30)}" for stand in swaps[:SWAPS]]
     more = f"; and likewise for {len(swaps) - SWAPS} more" if len(swaps) > SWAPS else ""
     what = "It" if len(chosen) == 1 else "Some"
