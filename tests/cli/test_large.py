@@ -11,7 +11,7 @@ import variegate as vg
 from large_tables import genotypes, write_bed
 
 pytest.importorskip("zarr")
-pytestmark = pytest.mark.filterwarnings("ignore::zarr.errors.UnstableSpecificationWarning")  # of names as text
+pytestmark = pytest.mark.filterwarnings("ignore:.*Zarr (V3|format 3) specification")  # of names as text
 N, M = 60, 40
 X = genotypes(N, M)
 Y = X[:, 3] - X[:, 20] + 0.5 * X[:, 35] + 0.5 * np.random.default_rng(1).normal(size=N)
