@@ -29,9 +29,10 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "scan.columns.txt").write_text("".join(f"v{j}\n" for j in range(M)))
     (tmp_path / "scan.rows.txt").write_text("".join(f"s{i}\n" for i in range(N)))
     group = zarr.create_group("scan.zarr")
-    group.create_array("X", data=X, chunks=(25, 11))
-    group.create_array("columns", data=np.array([f"v{j}" for j in range(M)]))
-    group.create_array("rows", data=np.array([f"s{i}" for i in range(N)]))
+    names = {"columns": np.array([f"v{j}" for j in range(M)]), "rows": np.array([f"s{i}" for i in range(N)])}
+    for name, values in {"X": X, **names}.items():
+        chunks = (25, 11) if name == "X" else values.shape
+        group.create_array(name, shape=values.shape, dtype=values.dtype, chunks=chunks)[:] = values
     ids = [*(f"s{i}" for i in range(N - 1)), "stranger"]
     pd.DataFrame({"id": ids[::-1], "height": [*Y[:-1], 0.0][::-1]}).to_csv("trait.tsv", sep="\t", index=False)
     return tmp_path
