@@ -134,8 +134,8 @@ def means(task: str, spread: float = SPREAD) -> dict[str, dict[str, float]]:
     runs = [one_seed(task, seed, spread) for seed in range(SEEDS)]
     found = {name: {key: np.mean([run[name][key] for run in runs]) for key in runs[0][name]} for name in runs[0]}
     for name in found:
-        less = np.array([run[name]["accuracy"] - run[OURS]["accuracy"] for run in runs])
-        found[name] |= {"less": less.mean(), "error of less": less.std(ddof=1) / np.sqrt(len(less))}
+        differs = np.array([run[name]["accuracy"] - run[OURS]["accuracy"] for run in runs])
+        found[name] |= {"difference": differs.mean(), "its error": differs.std(ddof=1) / np.sqrt(len(differs))}
     return {name: {key: float(value) for key, value in scores.items()} for name, scores in found.items()}
 
 
@@ -157,7 +157,7 @@ def shown(results: dict[str, dict[str, float]], accuracy: str) -> str:
     ]
     for row in rows:
         found = results[row[0]]
-        row.insert(2, "–" if row[0] == OURS else f"{found['less']:+.3f} ± {found['error of less']:.3f}")
+        row.insert(2, "–" if row[0] == OURS else f"{found['difference']:+.3f} ± {found['its error']:.3f}")
     judged = ["averaged", "Σ(p−truth)²", "log det", "true blocks", "exact", "size", "CPU s"]
     return table(["", accuracy, "against ours", *judged], rows)
 

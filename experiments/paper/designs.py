@@ -25,7 +25,7 @@ Rows = dict[str, dict[str, float]]
 MODE = 0.05  # a mode is a local optimum with at least this fraction of the best set's probability
 REPLACED = 0.4  # Jaccard distance: a column replaced by its copy is another answer, one more column is not
 DRAWN = 1000
-# how each posterior is fitted whose modes are counted; "matched" is q of the same fit as "variegate"
+# how each posterior is fitted whose modes are counted; "matched" is q of a fit with the settings of "variegate"
 POSTERIORS: dict[str, dict[str, Any]] = {
     "Bernoulli-DPP": {"prior": "dpp", "posterior": "dpp", "solver": "rao_blackwell"},
     "strict": {"prior": "bernoulli", "posterior": "dpp", "solver": "rao_blackwell"},

@@ -158,9 +158,9 @@ def find_groups(seen: Members, likeness: Likeness, chosen: IntArray, level: floa
     Each group starts with the most probable feature that is in no group yet. Of the features that can replace every
     member, the one that most raises the probability of the group is added, until that reaches `level`; or, if all
     features that can replace the first one do not reach it together, `level` times what they reach. Then, if the group
-    has no chosen feature, one that can replace every member is added. Two chosen features are never in one group: in
-    the chosen set, neither replaces the other. Groups less probable than `threshold` are dropped, unless they
-    contain a chosen feature. O(m n) per member.
+    has no chosen feature, a chosen one that can replace every member is added. Two chosen features are never in one
+    group: in the chosen set, neither replaces the other. Groups less probable than `threshold` are dropped, unless
+    they contain a chosen feature. O(m n) per member.
     """
     free = np.ones(len(seen.probability), dtype=bool)
     groups = []
@@ -179,7 +179,9 @@ def _grown(
 ) -> list[int]:
     is_chosen = np.isin(np.arange(len(free)), chosen)
     members, alike = [first], _replacing(first, free, seen, likeness, is_chosen)
-    reach = seen.any_of([first, *np.flatnonzero(alike).tolist()])
+    likeliest = chosen[alike[chosen]][np.argsort(-seen.probability[chosen[alike[chosen]]], kind="stable")]
+    possible = np.setdiff1d(np.flatnonzero(alike), likeliest[1:])  # of the chosen features only one can join
+    reach = seen.any_of([first, *possible.tolist()])
     enough = level if reach >= level else level * reach
     while alike.any() and seen.any_of(members) < enough:
         gains = np.where(alike, seen.raises(members), -np.inf)
@@ -195,7 +197,7 @@ def _grown(
 def _replacing(
     i: int, others: npt.NDArray[np.bool_], seen: Members, likeness: Likeness, is_chosen: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.bool_]:
-    """Which of the others can replace i."""
+    """Which of the others can replace i; two chosen features never do."""
     found = others & likeness.alike(i, seen)
     return found & ~is_chosen if is_chosen[i] else found
 

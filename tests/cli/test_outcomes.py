@@ -156,5 +156,5 @@ def test_every_column_of_an_outcome_may_name_its_file(run, folder):
     assert plain.out == ran.out
     frame[["id", "status"]].to_csv("other.csv", index=False)
     ran = run("select", "x.csv", "--time", "clinic.csv:months", "--event", "other.csv:status", *QUICK)
-    assert ran.code == 1
-    assert "expected an outcome column 'other.csv:status'" in ran.err
+    assert ran.code == 2
+    assert "all columns of an outcome must be in one file, got clinic.csv and other.csv" in ran.err

@@ -228,7 +228,8 @@ def test_raw_counts_are_noticed(run, folder):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.poisson(np.exp(rng.uniform(0, 8, size=120)), size=(30, 120))).add_prefix("g")
     y = rng.normal(size=30)
-    for name, table in {"raw": frame, "logs": np.log2(frame + 1), "shifted": frame - 1}.items():
+    alike = frame % 50 + 2000  # large, but all on one scale
+    for name, table in {"raw": frame, "logs": np.log2(frame + 1), "shifted": frame - 1, "alike": alike}.items():
         table.assign(y=y).to_csv(f"{name}.csv", index=False)
         ran = run("select", f"{name}.csv", "--outcome", "y", "--out", name, *QUICK)
         assert ran.code == 0, ran.err

@@ -85,6 +85,10 @@ def test_temperature_has_every_number_of_measurements(results):
     sizes = pd.read_csv(out / "repeats-100.csv").groupby("repeat")["size"].nunique()
     assert (sizes == 1).all()  # all methods take as many as ours
     assert (pd.read_csv(out / "overshoot.csv")["beyond"] >= 0).all()
+    averaged = pd.read_csv(out / "averaged.csv")
+    assert averaged.groupby("measurements").size().to_dict() == {100: 2, 200: 2}
+    assert averaged["MSE"].between(1, 20).all()  # the temperatures have a variance of 11
+    assert "Averaged predictions against OMP's sets" in (out / "README.md").read_text(encoding="utf-8")
 
 
 def test_simulations_have_every_design(results):

@@ -43,8 +43,9 @@ def read_large_table(options: Mapping[str, Any]) -> tuple[LargeTable, Table, lis
     rows = np.flatnonzero(np.isin(samples.astype(str), y.index.astype(str)))
     if not len(rows):
         raise Failure(
-            f"{where}: no sample of {options['table']} is in it: its ids look like {str(samples[0])!r}, these like "
-            f"{str(y.index[0])!r}; use the same ids in both, or give --outcome-id COLUMN"
+            f"{where}: no sample of {options['table']} has an outcome in it: ids are {str(samples[0])!r} in "
+            f"{options['table']}, {str(y.index[0])!r} in {where}; use the same ids in both, or give --outcome-id "
+            "COLUMN"
         )
     notes = [f"opened {counted(N, 'sample')} and {counted(M, 'feature')} in {options['table']}"]
     if len(rows) < N:

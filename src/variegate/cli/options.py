@@ -178,11 +178,13 @@ config_option = click.option(
 data_options = together(
     click.option("--outcome", metavar="COLUMN", help="Column to predict: numbers or classes. Or FILE:COLUMN."),
     click.option("--task", type=click.Choice(["regression", "classification"]), help="Default: from the outcome."),
-    click.option("--time", metavar="COLUMN", help="Survival: time until the event or until last seen."),
+    click.option(
+        "--time", metavar="COLUMN", help="Survival: time until the event or until last seen. Or FILE:COLUMN."
+    ),
     click.option("--event", metavar="COLUMN", help="Survival: whether the event happened: 0/1, or dead/alive."),
     click.option("--event-value", metavar="VALUE", help="Value of --event where it happened, if not 1 or dead."),
     click.option("--entry", metavar="COLUMN", help="Survival: when observation began, if not at 0."),
-    click.option("--counts", metavar="COLUMN", help="Column of counts to predict."),
+    click.option("--counts", metavar="COLUMN", help="Column of counts to predict. Or FILE:COLUMN."),
     click.option("--exposure", metavar="COLUMN", help="What the counts are proportional to: time, library size."),
     click.option("--outcome-table", type=FILE, help="Second table with the outcome, joined by sample id."),
     click.option("--outcome-id", metavar="COLUMN", help="Its column of sample ids. Default: the first."),
@@ -236,8 +238,12 @@ def split_outcome(options: dict[str, Any]) -> None:
     """Split FILE:COLUMN, of an outcome or a column that belongs to it, into the second table and its column."""
     for name in ("outcome", "time", "event", "entry", "counts", "exposure"):
         file, colon, column = (options[name] or "").rpartition(":")
-        if colon and column and Path(file).is_file() and options["outcome_table"] in (None, file):
-            options[name], options["outcome_table"] = column, file
+        if not (colon and column and Path(file).is_file()):
+            continue
+        if options["outcome_table"] not in (None, file):
+            files = f"{options['outcome_table']} and {file}"
+            raise click.UsageError(f"--{name}: all columns of an outcome must be in one file, got {files}")
+        options[name], options["outcome_table"] = column, file
 
 
 def check_outcome(options: Mapping[str, Any]) -> None:
@@ -282,7 +288,9 @@ def check_select(options: Mapping[str, Any]) -> None:
     check_similarity(options)
     check_methods(options["compare"] or (), "--compare")
     if options["size"] and options["expected_size"]:
-        raise click.UsageError("--size and --expected-size exclude each other: a fixed size, or its prior mean")
+        raise click.UsageError(
+            "--size and --expected-size exclude each other: a set of that size, or a prior mean of the size"
+        )
 
 
 def check_compare(options: Mapping[str, Any]) -> None:

@@ -127,7 +127,8 @@ class Search:
         most = largest_size(phi, U)
         if most == 0:
             raise ValueError(
-                "similarity must have a row that is not zero, got only zeros; no feature could be in a set."
+                "similarity must have a row that is not zero, got only zeros, so that no feature could be in "
+                "a set; give another similarity."
             )
         size = number_to_select(asked.n_features_to_select, U, most)
         self._warn_of_rank(most, U)

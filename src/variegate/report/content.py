@@ -162,7 +162,7 @@ class Variant(NamedTuple):
     odds: float
     size: int
     within: list[tuple[str, str]]  # members exchanged for another of their group
-    between: list[tuple[str, str]]  # members exchanged for a feature of another group
+    between: list[tuple[str, str]]  # members exchanged for a feature outside their group
     without: list[str]  # members removed
     besides: list[str]  # features added
 

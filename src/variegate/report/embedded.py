@@ -1,7 +1,7 @@
 """The posterior inside the page: the quadratic form of the most probable features, without rows of data."""
 
 from base64 import b64encode
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +78,26 @@ def _fitted(form: Form, sets: list[IntArray]) -> dict[str, Any]:
     }
 
 
+class _Steps(NamedTuple):
+    """A matrix as a combination of others, and whole steps from there."""
+
+    weights: FloatArray
+    step: float
+    steps: FloatArray  # whole numbers from −127 to 127
+
+    @classmethod
+    def of(cls, G: FloatArray, near: list[FloatArray]) -> "_Steps":
+        columns = np.stack([H.ravel() for H in near])
+        weights: FloatArray = np.linalg.lstsq(columns @ columns.T, columns @ G.ravel())[0].astype(np.float64)
+        left = G - np.tensordot(weights, np.stack(near), 1)
+        step = max(float(np.abs(left).max()) / 127, 1e-300)
+        return cls(weights, step, np.rint(left / step))
+
+    def gram(self, near: list[FloatArray]) -> FloatArray:
+        """Return the matrix as the page will have it."""
+        return np.asarray(np.tensordot(self.weights, np.stack(near), 1) + self.step * self.steps)
+
+
 def _embedded_without(form: Form, without: list[Without]) -> list[dict[str, Any]]:
     """Return the forms as differences from others.
 
@@ -89,17 +109,13 @@ def _embedded_without(form: Form, without: list[Without]) -> list[dict[str, Any]
     found = {}
     for one in sorted(without, key=lambda one: len(one.features)):
         near = [known[()], *(known[(m,)] for m in one.features if len(one.features) > 1)]
-        columns = np.stack([gram.ravel() for gram in near])
-        weights = np.linalg.lstsq(columns @ columns.T, columns @ one.form.gram.ravel())[0]
-        rough = np.tensordot(weights, np.stack(near), 1)
-        step = max(float(np.abs(one.form.gram - rough).max()) / 127, 1e-300)
-        steps = np.rint((one.form.gram - rough) / step)
-        known[one.features] = rough + step * steps
+        parts = [_Steps.of(G, [gram[k] for gram in near]) for k, G in enumerate(one.form.gram)]
+        known[one.features] = np.stack([part.gram([gram[k] for gram in near]) for k, part in enumerate(parts)])
         found[one.features] = {
             "features": list(one.features),
-            "weights": weights.tolist(),
-            "step": step,
-            "steps": [_triangle(some, "<i1") for some in steps],
+            "weights": [part.weights.tolist() for part in parts],
+            "step": [part.step for part in parts],
+            "steps": [_triangle(part.steps, "<i1") for part in parts],
             "curve": (one.form.grid.log_prior - form.grid.log_prior)[0].tolist(),
             **_fitted(one.form, [one.sets[i] for i in np.linspace(0, len(one.sets) - 1, 40).astype(int)]),
         }

@@ -70,9 +70,9 @@ const variegate = {};
     const near = [form, ...(one.features.length > 1 ? one.features.map((m) => opened(form, single(m))) : [])];
     return one.steps.map((text, k) => {
       const G = symmetric(numbers(text, Int8Array), form.C);
-      for (let i = 0; i < G.length; i++) G[i] *= one.step;
+      for (let i = 0; i < G.length; i++) G[i] *= one.step[k];
       near.forEach(({ gram }, j) => {
-        for (let i = 0; i < G.length; i++) G[i] += one.weights[j] * gram[k][i];
+        for (let i = 0; i < G.length; i++) G[i] += one.weights[k][j] * gram[k][i];
       });
       return G;
     });

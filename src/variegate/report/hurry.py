@@ -41,8 +41,8 @@ def _how_sure(chosen: list[Stand]) -> str:
 def _replaced(chosen: list[Stand], thing: str) -> str:
     swaps = [stand for stand in chosen if stand.stand_ins]
     if not swaps:
-        them = "it" if len(chosen) == 1 else "any of them"
-        return f"No other {thing} is nearly as good in place of {them}."
+        them = "it" if len(chosen) == 1 else "one of them"
+        return f"No other {thing} has the same information as {them}."
     said = [f"{listed(stand.stand_ins, 'or')} for {shortened(str(stand.chosen), 30)}" for stand in swaps[:SWAPS]]
     more = f"; and likewise for {len(swaps) - SWAPS} more" if len(swaps) > SWAPS else ""
     what = "It" if len(chosen) == 1 else "Some"

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..diagnostics import HARDLY_ANY, OVERLOOKED, RELIABLE, Bound, Diagnostics
-from ..inference import JOINS
+from ..inference import JOINS, Target
+from ..likelihoods import AugmentedLikelihood
 from ..selection import Selection
 from ..types import IntArray
 
@@ -31,7 +32,12 @@ class Verdict(NamedTuple):
 
 def verdicts(selection: Selection, found: Diagnostics) -> list[Verdict]:
     """Return questions about a fit with their answers."""
-    fit = [_known(found)] if found.bound is None else [_settled(found), _fits(found.bound), _overlooked(found.bound)]
+    exact = evidence_is_exact(selection.posterior.target)
+    fit = (
+        [_known(found, exact)]
+        if found.bound is None
+        else [_settled(found), _fits(found.bound), _overlooked(found.bound)]
+    )
     return [
         *fit,
         *_left_out(selection),
@@ -62,13 +68,21 @@ def further_lines(about: Mapping[str, Any], found: Diagnostics) -> list[str]:
     return [line for line in dict.fromkeys(lines) if line not in found.messages()]
 
 
-def _known(found: Diagnostics) -> Verdict:
+def evidence_is_exact(target: Target) -> bool:
+    """Whether chains need no approximate evidence: closed form, or auxiliary variables."""
+    return isinstance(target.likelihood, AugmentedLikelihood) and target.likelihood.can_augment
+
+
+def _known(found: Diagnostics, exact: bool = True) -> Verdict:
     question = "Are the probabilities accurate?"
     if found.largest_error == 0.0:
         return Verdict(question, "Yes: there are so few possible sets that all were enumerated.", "good")
     within = f"±{2 * (found.largest_error or 0.0):.2g} for the least certain, two Monte Carlo errors"
     if found.converged:
-        return Verdict(question, f"Yes, computed without approximation, up to random error ({within}).", "good")
+        if exact:
+            return Verdict(question, f"Yes, computed without approximation, up to random error ({within}).", "good")
+        close = "and the approximate evidence of each set (for survival and counts Laplace's method)"
+        return Verdict(question, f"Yes, up to random error ({within}) {close}.", "good")
     answer = (
         f"Only up to a random error larger than requested: {within}. The computation stopped after "
         f"{found.n_iter:,} laps; allow more (max_iter)."

@@ -11,10 +11,11 @@ to .46, forms for two by .02 to .05. Without three, the page says "Rough".
 
 from dataclasses import replace
 from itertools import combinations
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
+from ...likelihoods import QuadraticLikelihood
 from ...types import IntArray
 from .form import Form
 from .form_fit import Draws, form_of
@@ -25,6 +26,7 @@ CERTAIN = 0.9
 LAPS = 4  # of the short chain; 8 are no better
 MOST = 5  # features with forms, alone and in pairs: 15 forms, each 0.12 MB of the page
 ROOM = 1_300_000  # limit for the numbers in their Gram matrices
+ROWS = 20_000  # limit for the rows that they are fitted to: one takes 0.7 s at N = 500, 2.3 s at N = 3,000
 
 
 class Without(NamedTuple):
@@ -41,7 +43,8 @@ def forms_without(fit: Sample, form: Form) -> list[Without]:
     p = fit.inclusion[form.features]
     certain = [int(m) for m in np.argsort(-p, kind="stable") if p[m] > CERTAIN]
     certain = [m for m in certain if form.features[m] not in fit.included][:MOST]
-    n = ROOM // max(len(form.gram) * form.gram.shape[1] * (form.gram.shape[1] + 1) // 2, 1)
+    N = cast(QuadraticLikelihood, fit.target.likelihood).columns_of(np.arange(1)).shape[1]
+    n = min(ROOM // (len(form.gram) * form.gram.shape[1] * (form.gram.shape[1] + 1) // 2), ROWS // N)
     left_out = [*((m,) for m in certain), *combinations(certain, 2)][: 0 if form.exact else n]
     found = [_without(fit, form, out) for out in left_out]
     return sorted((one for one in found if one is not None), key=lambda one: (-len(one.features), one.evidence))
