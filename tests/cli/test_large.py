@@ -149,8 +149,8 @@ WRONG = {
         "variants of scan.bim, got 602: it is truncated; copy all three again"),
     "another fam": (fewer_people, "scan.bed", "scan.bed: expected 523 bytes for the 52 individuals of scan.fam and "
         "the 40 variants of scan.bim, got 603: they do not belong together; copy all three again"),
-    "unknown ids": (other_ids, "scan.bed", "trait.tsv: no sample of scan.bed is in it: its ids look like 's0', these "
-        "like 'ptranger'; use the same ids in both, or give --outcome-id COLUMN"),
+    "unknown ids": (other_ids, "scan.bed", "trait.tsv: no sample of scan.bed has an outcome in it: ids are 's0' in "
+        "scan.bed, 'ptranger' in trait.tsv; use the same ids in both, or give --outcome-id COLUMN"),
     "zarr with a hole": (hole, "scan.zarr", "scan.zarr: 1 of 12 chunks are missing and would read as 0.0; copy it "
         "again, or, if they hold only 0.0, write it with config={'write_empty_chunks': True}"),
     "no fam": (no_fam, "scan.bed", "scan.fam: expected a file, found none; a .bed file needs its .bim and .fam next "

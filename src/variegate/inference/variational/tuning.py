@@ -1,8 +1,8 @@
 """All tuning constants of the variational solvers.
 
 `python -m benchmarks tuning` halves and doubles each of them and prints the effect on the ELBO and on the time, which
-is in benchmarks/RESULTS.md: on those problems no change gains more than another seed does, but for smaller steps of the
-hyperparameters (FIRST_CHANGE, LARGEST_STEP: 0.1 nats at M = 1000). Those without any effect are limits for other
+is in benchmarks/RESULTS.md. On those problems no change gains more than another seed does, except smaller steps of
+the hyperparameters (FIRST_CHANGE, LARGEST_STEP: 0.1 nats at M = 1000). Those without any effect are limits for other
 problems: many features, few features, gains that are not exact, a fixed size.
 """
 
@@ -76,7 +76,8 @@ def n_sets(target: Target, wanted: int | None) -> int:
     most = MOST_SETS // 4 if target.evaluations_are_expensive else MOST_SETS
     if target.size is not None and target.sets_recur and target.exact_gains:
         most = MOST_FIXED
-    return wanted or int(np.clip(affordable(target, SETS_TIMES_FEATURES) / max(target.n_features, 1), FEWEST_SETS, most))
+    n = affordable(target, SETS_TIMES_FEATURES) / max(target.n_features, 1)
+    return wanted or int(np.clip(n, FEWEST_SETS, most))
 
 
 def n_refined(target: Target) -> int:
