@@ -264,7 +264,7 @@ class Posterior:
             this fraction of what they can
         threshold : all features and groups above this probability are listed; a feature like no other is listed alone
         purity : the smallest absolute correlation, or similarity by Φ, of two members
-        chosen : the best set, whose members are in groups whatever their probability; default `map()`
+        chosen : the best set, whose members are in groups whatever their probability, each in its own; default `map()`
         """
         best = self.map() if chosen is None else self.positions(chosen, "chosen")
         return groups_of(self.fit, best, self.labels, level, threshold, purity)
