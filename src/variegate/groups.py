@@ -49,7 +49,7 @@ class Exchange(NamedTuple):
 
     gone: int  # position
     come: int
-    within: bool  # both are in one group, or the new one is in no group and is like every member of that group
+    within: bool  # both are in one group, or the new one is in no group and a copy of every member of that group
 
 
 @dataclass(frozen=True)
@@ -244,9 +244,11 @@ def _described(
 
 
 def exchanges(
-    target: Target, groups: list[Group], gone: IntArray, come: IntArray, purity: float = 0.5
+    target: Target, groups: list[Group], gone: IntArray, come: IntArray, copy: float = 0.9
 ) -> list[Exchange]:
     """Pair the features removed from a set with those added: within groups first, then the most alike.
+
+    A feature in no group counts as one that a group had no need of, if its likeness with every member reaches `copy`.
 
     There are min(|gone|, |come|) pairs; each feature is in at most one.
     """
@@ -254,12 +256,12 @@ def exchanges(
         return []
     members = {int(i): group.positions for group in groups for i in group.positions}
     some = np.unique(np.concatenate([gone, come, *(members.get(int(i), NOBODY) for i in gone)])).astype(np.int64)
-    alike = likeness_of(target, some, purity).values
+    alike = likeness_of(target, some, copy).values
     place = {int(i): n for n, i in enumerate(some)}
 
     def pair(i: int, j: int) -> tuple[bool, float]:
         group = members.get(i, np.array([i]))
-        joins = j in group or (j not in members and all(alike[place[int(h)], place[j]] >= purity for h in group))
+        joins = j in group or (j not in members and all(alike[place[int(h)], place[j]] >= copy for h in group))
         return bool(joins), float(alike[place[i], place[j]])
 
     pairs = sorted(((*pair(i, j), i, j) for i in gone.tolist() for j in come.tolist()), key=lambda p: (-p[0], -p[1]))

@@ -198,7 +198,10 @@ class Posterior:
         starts = [*self._best_sampled(size), grow(self.target, size, self.included, self.excluded)]
         starts = [T for T in starts if size is None or len(T) == size] or [self._from_q(size)]
         ends = [polish(self.target, T, keep_size=fixed, settled=settled) for T in _distinct(starts)]
+        sampled = max(self._sampled(size), key=self.target.log_joint, default=ends[0])
         best = max(ends, key=self.target.log_joint)
+        if self.target.log_joint(sampled) > self.target.log_joint(best):
+            best = polish(self.target, sampled, keep_size=fixed, settled=settled)
         while True:
             rivals = [T for _, T in best_exchanges(self.target, best, settled)]
             better = max(rivals, key=self.target.log_joint, default=best)
@@ -210,6 +213,11 @@ class Posterior:
     def _from_q(self, size: int | None) -> IntArray:
         S = self.q.map(None if size is None else size - len(self.included))
         return np.sort(np.concatenate([self.q.items[S], self.included])).astype(np.int64)
+
+    def _sampled(self, size: int | None) -> list[IntArray]:
+        """Sampled sets of the size; if each needs expectation propagation, the most frequent ones."""
+        found = [S for S in _distinct(self.sets) if size is None or len(S) == size]
+        return found if self.target.exact_gains else sorted(found, key=lambda S: -self.fit.log_prob(S))[: RANKED // 10]
 
     def _best_sampled(self, size: int | None) -> list[IntArray]:
         """The best of the sampled sets and the set of probable features, grown or shrunk to the size."""
@@ -231,13 +239,8 @@ class Posterior:
         better ones by a Jaccard distance of at least `different`.
         """
         n, size = as_count(n), self._size(size)
-        good = self._good_sets(size)
-        sampled = [S for S in _distinct(self.sets) if size is None or len(S) == size]
-        if not self.target.exact_gains:  # each needs expectation propagation: the most frequent ones
-            sampled = sorted(sampled, key=lambda S: -self.fit.log_prob(S))[: RANKED // 10]
-        ranked = sorted(_distinct([*good, *sampled]), key=lambda S: -self.target.log_joint(S))
-        if ranked and self.target.log_joint(ranked[0]) > self.target.log_joint(good[0]):
-            self._known_good[size] = ranked[:1] + good  # a sampled set is the best: `map` returns it from now on
+        good = [*self._good_sets(size), *self._sampled(size)]
+        ranked = sorted(_distinct(good), key=lambda S: -self.target.log_joint(S))
         chosen: list[Alternative] = []
         for S in ranked:
             if len(chosen) == n:

@@ -238,7 +238,11 @@ def split_outcome(options: dict[str, Any]) -> None:
     """Split FILE:COLUMN, of an outcome or a column that belongs to it, into the second table and its column."""
     for name in ("outcome", "time", "event", "entry", "counts", "exposure"):
         file, colon, column = (options[name] or "").rpartition(":")
-        if not (colon and column and Path(file).is_file()):
+        if not (colon and column):
+            continue
+        if not Path(file).is_file():
+            if Path(file).suffix.lower() in (".csv", ".tsv", ".txt", ".tab", ".parquet", ".gz"):
+                raise click.UsageError(f"--{name}: there is no file {file}")
             continue
         if options["outcome_table"] not in (None, file):
             files = f"{options['outcome_table']} and {file}"

@@ -151,7 +151,7 @@ def unsupported(found: Findings, size: int | None) -> list[str]:
     """Note chosen features that are there only because --size asked for them."""
     table = found.selection
     weak = int((table["selected"] & (table["inclusion_probability"] < WEAK)).sum())
-    if size is None or not weak:
+    if size is None or not weak or found.diagnostics.expected_size >= size:
         return []
     were = "has a probability" if weak == 1 else "have probabilities"
     wanted = f"on average sets have {found.diagnostics.expected_size:.1f}"

@@ -62,11 +62,14 @@ def _without(fit: Sample, form: Form, out: tuple[int, ...]) -> Without | None:
     drawn = sample(fit.target, 0, short, included=fit.included, excluded=excluded, starts=starts)
     if drawn.interrupted:
         raise KeyboardInterrupt
+    target, nuisance = fit.target, drawn.target.nuisance
+    if np.isfinite(nuisance):  # counts that fewer features explain vary more
+        target = target.with_nuisance(nuisance)
     draws = Draws(drawn.sets, drawn.slab_precisions, Draws.of(fit, form.features).left_out)
     some = [draws.sets[i] for i in np.linspace(0, len(draws.sets) - 1, 20).astype(int)]
     return Without(
         out,
-        form_of(fit.target, fit.settings, draws, form.features, gone),
+        form_of(target, fit.settings, draws, form.features, gone),
         [np.searchsorted(form.features, S) for S in draws.sets],
-        float(np.mean([fit.target.likelihood.log_evidence(S) for S in some])),
+        float(np.mean([target.likelihood.log_evidence(S) for S in some])),
     )
