@@ -13,7 +13,7 @@ from variegate.inference import ChainSettings, Target, sample
 from variegate.inference.chain import form_fit
 from variegate.inference.chain.form_fit import Draws, form_of
 from variegate.inference.chain.form_without import forms_without
-from variegate.likelihoods import Gaussian, Grouped, Logistic, SumLikelihood
+from variegate.likelihoods import Gaussian, Grouped, Logistic, NegativeBinomial, SumLikelihood
 from variegate.priors import bernoulli_prior
 
 FIXED = {"average_size": False, "average_slab": False}
@@ -166,3 +166,17 @@ def test_an_exact_form_needs_no_other_and_a_fixed_size_may_leave_no_set():
     target = make_target(task="logistic", M=6, size=6)
     form, found = form_and_sample(target, **FIXED)
     assert forms_without(found, form) == []
+
+
+def test_counts_without_a_certain_feature_have_their_own_dispersion():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(250, 8))
+    y = rng.poisson(np.exp(0.5 + X[:, 0] + 0.6 * X[:, 1] + 0.15 * X[:, 2]))
+    target = Target(NegativeBinomial(X, y), bernoulli_prior(8, expected_size=2), family="bernoulli")
+    form, found = form_and_sample(target, tol=0.02, average_size=False)
+    one = next(one for one in forms_without(found, form) if one.features == (0,))
+    drawn = sample(target, 1, replace(found.settings, tol=0.01), excluded=[0])
+    assert np.abs(inclusion_of(one.form, excluded=[0]) - drawn.inclusion).max() < 0.06
+    draws = Draws(drawn.sets, drawn.slab_precisions, Draws.of(found, form.features).left_out)
+    wrong = form_of(found.target, found.settings, draws, form.features, np.array([0]))  # the dispersion of all
+    assert np.abs(inclusion_of(wrong, excluded=[0]) - drawn.inclusion).max() > 0.3
