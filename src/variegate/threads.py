@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from threading import Thread
 from typing import ParamSpec, TypeVar, cast
@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 P = ParamSpec("P")
 Answer = TypeVar("Answer")
 Part = TypeVar("Part")
+HEARD = 0.2  # seconds after which a signal is noticed at the latest
 
 
 def one_blas_thread(function: Callable[P, Answer]) -> Callable[P, Answer]:
@@ -60,6 +61,8 @@ def in_background(work: Callable[[], Answer]) -> Answer:
             done.set_exception(error)
 
     Thread(target=copy_context().run, args=(run,), daemon=True).start()
+    while not wait([done], timeout=HEARD).done:  # a signal that comes just before a wait does not end that wait
+        pass
     return done.result()
 
 
