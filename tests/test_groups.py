@@ -221,3 +221,15 @@ def test_a_feature_of_another_group_does_not_stand_in(model):
     alone = [model.groups_[0]._replace(positions=np.array([i])) for i in range(7)]
     (found,) = exchanges(model.posterior_.target, alone, np.array([0]), np.array([1]))
     assert not found.within
+
+
+def test_only_a_copy_stands_in_without_being_in_the_group():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    X[:, 1], X[:, 2] = X[:, 0] + 0.1 * X[:, 1], X[:, 0] + X[:, 2]  # correlations of about 0.99 and 0.7
+    model = vg.DiverseRegressor(random_state=0).fit(X, X[:, 0] + rng.normal(size=200))
+    alone = [model.groups_[0]._replace(positions=np.array([0]))]
+    for come, within in ((1, True), (2, False)):
+        assert exchanges(model.posterior_.target, alone, np.array([0]), np.array([come])) == [
+            Exchange(0, come, within)
+        ]

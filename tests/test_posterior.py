@@ -8,6 +8,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from chain_problems import Enumerated, chains_only, model_of
 from inference_problems import Exact, correlated_data, make_target, similarity_of_columns
 from variegate.diagnostics import Bound, Diagnostics
+from variegate.estimators import DiverseRegressor
 from variegate.inference import ChainSettings, ConvergenceWarning, Settings, Target, fit, sample
 from variegate.inference.local_search import polish
 from variegate.inference.variational.importance import smooth
@@ -446,3 +447,19 @@ class TestBadInput:
         with pytest.raises(ValueError, match="1 more are needed, and at most 0"):
             posterior.condition(include=[0], exclude=np.arange(1, 8))
         assert posterior.condition(exclude=np.arange(6)).inclusion_prob() == pytest.approx([0] * 6 + [1, 1], abs=1e-12)
+
+
+def test_no_sampled_set_is_better_than_the_best_one(monkeypatch):
+    """Whatever the local search does, and before alternatives are asked for."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(60, 3)), 3, axis=1) + 0.3 * rng.normal(size=(60, 9))
+    model = DiverseRegressor(random_state=0).fit(X, X[:, 0] - 0.5 * X[:, 4] + rng.normal(size=60))
+    fresh = Posterior(model.posterior_.fit)
+    value, pairs = fresh.target.log_joint, [S for S in fresh.sets if len(S) == 2]
+    worst = min(pairs, key=value)
+    monkeypatch.setattr("variegate.posterior.polish", lambda target, S, **_: S)
+    monkeypatch.setattr("variegate.posterior.grow", lambda *_: worst)
+    monkeypatch.setattr("variegate.posterior.best_exchanges", lambda *_: [])
+    monkeypatch.setattr(Posterior, "_best_sampled", lambda *_: [worst])
+    assert value(fresh.map(2)) == max(map(value, pairs)) > value(worst)
+    assert fresh.alternatives(2, size=2)[0].positions.tolist() == fresh.map(2).tolist()
