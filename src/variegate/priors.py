@@ -16,8 +16,8 @@ from typing import Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from .dpp import IndependentSets, LowRankDPP, PoweredDPP, SizeLaw
-from .types import AnyFloatArray, FloatArray
+from .dpp import IndependentSets, LowRankDPP, PoweredDPP, Rows, SizeLaw
+from .types import FloatArray
 
 
 class Prior(Protocol):
@@ -33,8 +33,8 @@ class Prior(Protocol):
         """Log-qualities (M,)."""
 
     @property
-    def phi(self) -> AnyFloatArray | None:
-        """Similarity features (M, d), if β > 0."""
+    def rows(self) -> Rows | None:
+        """Similarity features Φ (M, d) with their norms, if β > 0."""
 
     @property
     def diversity(self) -> float:
@@ -84,7 +84,7 @@ def bernoulli_prior(
 
 
 def dpp_prior(
-    phi: npt.ArrayLike, *, expected_size: float, log_odds: npt.ArrayLike | None = None, diversity: float = 1.0
+    phi: npt.ArrayLike | Rows, *, expected_size: float, log_odds: npt.ArrayLike | None = None, diversity: float = 1.0
 ) -> Prior:
     """A prior that favours diverse sets: kernel (α/(1−α)) ΦΦᵀ, with α given by the expected size.
 
@@ -94,11 +94,11 @@ def dpp_prior(
     >>> prior.inclusion_prob().round(3)
     array([0.167, 0.167, 0.167])
     """
-    n_features = (*np.shape(phi), 0)[0]  # LowRankDPP checks that phi is a matrix
-    return volume_prior(phi, _tilt(log_odds, n_features), diversity).rescaled(expected_size)
+    rows = Rows.of(phi)
+    return volume_prior(rows, _tilt(log_odds, len(rows.phi)), diversity).rescaled(expected_size)
 
 
-def volume_prior(phi: npt.ArrayLike | None, theta: npt.NDArray[np.float64], diversity: float) -> Prior:
+def volume_prior(rows: Rows | None, theta: npt.NDArray[np.float64], diversity: float) -> Prior:
     """p(S) ∝ e^{θ(S)} ν(S)^β.
 
     >>> volume_prior(None, np.zeros(2), 0.0).expected_size
@@ -106,9 +106,9 @@ def volume_prior(phi: npt.ArrayLike | None, theta: npt.NDArray[np.float64], dive
     """
     if diversity == 0:
         return IndependentSets(theta)
-    if phi is None:
+    if rows is None:
         raise ValueError(f"phi must be given for a diversity above zero, got None with diversity {diversity!r}.")
-    return LowRankDPP(phi, theta) if diversity == 1 else PoweredDPP(phi, theta, diversity)
+    return LowRankDPP(rows, theta) if diversity == 1 else PoweredDPP(rows, theta, diversity)
 
 
 def _tilt(log_odds: npt.ArrayLike | None, n_features: int) -> npt.NDArray[np.float64]:

@@ -11,7 +11,7 @@ from .candidates import Candidates
 from .design import Design
 from .groups import Group
 from .inference import NOTHING, Certificate
-from .likelihoods import SumLikelihood
+from .likelihoods import Coefficients, SumLikelihood
 from .naming import column_labels
 from .posterior import Posterior
 from .predictions import Component
@@ -37,11 +37,17 @@ class Training(NamedTuple):
         return np.ones(len(self.y)) if self.weights is None else self.weights
 
 
-class Outcome(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Outcome:
     """The sets over which predictions of an outcome are averaged, and its class if there are several."""
 
     components: list[Component]
     label: Any = None
+
+    @cached_property
+    def coefficients(self) -> list[Coefficients]:
+        """Those given each set."""
+        return [component.likelihood.coefficients(component.S) for component in self.components]
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +125,7 @@ class Selection:
             found |= self.candidates.mask(component.S)
         return found
 
-    @property
+    @cached_property
     def outcomes(self) -> list[Outcome]:
         """One for a number or two classes, one for each of several classes."""
         return self._outcomes(self.components)
@@ -136,11 +142,10 @@ class Selection:
 
     def coefficients(self, *, averaged: bool) -> tuple[FloatArray, FloatArray]:
         """Intercepts (K,) and coefficients (K, M) in the units of X: means over sets, or given the chosen one."""
-        outcomes = self._outcomes(self.components if averaged else self._chosen_alone)
+        outcomes = self.outcomes if averaged else self._outcomes(self._chosen_alone)
         intercept, coef = np.zeros(len(outcomes)), np.zeros((len(outcomes), self.candidates.n_columns))
         for k, outcome in enumerate(outcomes):
-            for component in outcome.components:
-                found = component.likelihood.coefficients(component.S)
+            for component, found in zip(outcome.components, outcome.coefficients, strict=True):
                 intercept[k] += component.weight * found.intercept
                 coef[k, self.columns_of(component)] += component.weight * found.mean
                 coef[k, self.candidates.always] += component.weight * found.covariates

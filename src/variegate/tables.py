@@ -244,8 +244,7 @@ def _roles(candidates: Candidates) -> NDArray[Any]:
 def coefficient_terms(found: Selection, outcome: Outcome) -> tuple[dict[int, Terms], float]:
     """For each column of X that is in some set, its coefficient in each such set; and the degrees of freedom."""
     rows: dict[int, list[tuple[float, float, float]]] = {}
-    for component in outcome.components:
-        law = component.likelihood.coefficients(component.S)
+    for component, law in zip(outcome.components, outcome.coefficients, strict=True):
         columns = [*found.columns_of(component), *found.candidates.always]
         for column, mean, scale in zip(columns, [*law.mean, *law.covariates], law.scales, strict=True):
             rows.setdefault(int(column), []).append((component.weight, mean, scale))

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..candidates import by_column
-from ..data import Table, did_you_mean, open_source, open_text_table, read_table, shortened, trusting
+from ..data import Source, Table, TextSource, did_you_mean, open_source, read_table, shortened, trusting
 from ..estimators import DiverseCounts, DiverseRegressor, DiverseSelector, DiverseSurvival
 from ..large import open_large_table
 from ..messages import counted
@@ -24,7 +24,6 @@ from .outcomes import naming_columns
 from .record import as_json
 from .show import csv_text, printable
 
-TEXT = (".csv", ".tsv", ".txt", ".tab")
 QUARTILES = (0.25, 0.5, 0.75)  # of the event times, at which survival is predicted
 
 
@@ -53,8 +52,10 @@ def _predicted(options: Mapping[str, Any]) -> tuple[pd.DataFrame, str]:
 
 
 def _of_table(options: Mapping[str, Any], model: DiverseSelector) -> pd.DataFrame:
-    header = _header(options)
-    table = _read(options, model, header)
+    how = reading_options(options)
+    source = open_source(options["table"], how["delimiter"], turned=how["samples"] == "columns")
+    header = tuple(source.columns) if isinstance(source, TextSource) and how["samples"] == "rows" else ()
+    table = _read(source, options, model, header)
     if isinstance(model, DiverseCounts) and options["exposure"] is None and _has_exposures(model):
         note = "note: the model was fitted with exposures; predicting for an exposure of 1; or give --exposure COLUMN"
         say(note, options["quiet"])
@@ -113,15 +114,7 @@ def _with_interval(interval: Any, **columns: Any) -> pd.DataFrame:
     return pd.DataFrame({**columns, "lower": interval[:, 0], "upper": interval[:, 1]})
 
 
-def _header(options: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the columns of a text file with samples in rows; () for other tables."""
-    how, path = reading_options(options), options["table"]
-    if how["samples"] != "rows" or Path(path.removesuffix(".gz")).suffix.lower() not in TEXT:
-        return ()
-    return open_text_table(path, how["delimiter"]).columns
-
-
-def _read(options: Mapping[str, Any], model: DiverseSelector, header: tuple[str, ...]) -> Table:
+def _read(source: Source, options: Mapping[str, Any], model: DiverseSelector, header: tuple[str, ...]) -> Table:
     """Read the table without the columns that the model does not know, whatever they contain."""
     how = reading_options(options)
     factors = {factor for factor in _factors(model) if factor is not None}
@@ -137,12 +130,12 @@ def _read(options: Mapping[str, Any], model: DiverseSelector, header: tuple[str,
     how["categorical"] = {*how["categorical"], *(name for name in header if name in factors)}
     if how["missing"] == "impute":
         how["missing"] = _typical(model)
-    second = options["outcome_table"]
-    if second is not None:
-        also = {*open_source(second, how["delimiter"]).columns} - {options["outcome_id"]}
+    if options["outcome_table"] is not None:
+        second = open_source(options["outcome_table"], how["delimiter"])
+        also = {*second.columns} - {options["outcome_id"]}
         how["categorical"] |= factors & also
         how |= {"outcome_table": second, "outcome_id": options["outcome_id"], "always_include": known & also}
-    return read_table(options["table"], exposure, drop=drop, **how)
+    return read_table(source, exposure, drop=drop, **how)
 
 
 def _factors(model: DiverseSelector) -> list[str | None]:

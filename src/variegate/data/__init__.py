@@ -2,13 +2,14 @@
 
 from .biogrid import read_biogrid
 from .csv_table import check_names as check_names
-from .csv_table import open_text_table as open_text_table
 from .edge_lists import read_edges
 from .errors import DataWarning, UnreadableInput
 from .errors import MissingValues as MissingValues
 from .errors import did_you_mean as did_you_mean
 from .errors import optional as optional
 from .frames import RawTable as RawTable
+from .frames import Source as Source
+from .frames import TextSource as TextSource
 from .frames import in_brief as in_brief
 from .frames import open_source as open_source
 from .gene_sets import read_gene_sets

@@ -72,10 +72,12 @@ class Source(Protocol):
 
 
 def open_source(source: Any, delimiter: str | None = None, *, turned: bool = False) -> Source:
-    """Open any source: a path by its suffix, or a pandas, polars or pyarrow table.
+    """Open any source: a path by its suffix, or a pandas, polars or pyarrow table; one that is open stays as it is.
 
     `turned` says that samples are in columns, which matters if names are stored separately (.npz).
     """
+    if isinstance(source, RawTable | TextSource):
+        return source
     if not isinstance(source, str | Path):
         return _from_frame(source)
     endings = [ending.lower() for ending in Path(source).suffixes]
@@ -88,24 +90,27 @@ def open_source(source: Any, delimiter: str | None = None, *, turned: bool = Fal
         return _from_h5ad(source)
     if kind in (".xlsx", ".xls", ".ods"):
         raise UnreadableInput(f"{source}: expected CSV, TSV, Parquet, .npz or .h5ad; save the sheet as CSV")
-    return _TextSource(open_text_table(source, delimiter))
+    return TextSource(open_text_table(source, delimiter))
 
 
 @dataclass(frozen=True)
-class _TextSource:
+class TextSource:
     """A text file whose header has been read."""
 
     table: TextTable
 
     @property
     def where(self) -> str:
+        """The path."""
         return str(self.table.path)
 
     @property
     def columns(self) -> list[str]:
+        """Names in the header."""
         return list(self.table.columns)
 
     def read(self, words: Collection[str] | None = (), exact: Collection[str] | None = None) -> RawTable:
+        """Read the cells; see `Source`."""
         columns = self.table.columns
         text = [j for j, name in enumerate(columns) if j == 0 or words is None or name in words]
         whole = None if exact is None else [j for j, name in enumerate(columns) if name in exact]

@@ -7,6 +7,7 @@ from .low_rank import LowRankDPP
 from .matching import with_inclusion_prob
 from .powered import PoweredDPP
 from .sizes import SizeLaw, Sums, Trials
+from .span import Rows
 from .volume import Volume as Volume
 from .volume import VolumeGains as VolumeGains
 
@@ -19,6 +20,7 @@ __all__ = [
     "IndependentSets",
     "LowRankDPP",
     "PoweredDPP",
+    "Rows",
     "SetDistribution",
     "SetLaw",
     "SizeLaw",

@@ -94,7 +94,7 @@ class IndependentSets:
         return 0.0
 
     @property
-    def phi(self) -> None:
+    def rows(self) -> None:
         """Similarity features: none."""
 
     @property

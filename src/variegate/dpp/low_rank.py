@@ -26,7 +26,7 @@ from . import maximise, poisson_binomial
 from .decomposition import Decomposition, decompose
 from .sampling import draw_projections
 from .sizes import Trials
-from .span import Rows, Span, log_row_norms, own_floor, uncertainty
+from .span import Rows, Span, log_row_norms, uncertainty
 
 # Decompositions for fixed sizes cached by each object; each may take as much memory as Φ.
 KEPT_SIZES = 2
@@ -64,37 +64,23 @@ class LowRankDPP:
     -inf
     """
 
-    phi: AnyFloatArray
+    rows: Rows
     theta: FloatArray
     items: npt.NDArray[Any]
 
-    def __init__(self, phi: npt.ArrayLike, theta: npt.ArrayLike, items: npt.ArrayLike | None = None) -> None:
-        if hasattr(phi, "toarray"):
-            raise ValueError("phi must be a dense matrix (items × features), got a sparse one. Pass phi.toarray().")
-        features = np.asarray(phi)
-        if np.iscomplexobj(features):
-            raise ValueError(f"phi must be real, got {features.dtype}.")
-        if features.dtype not in (np.float32, np.float64):
-            features = features.astype(np.float64)
-        if features.ndim != 2:
-            raise ValueError(f"phi must be a matrix (items × features), got shape {features.shape}.")
-        if features.shape[1] == 0:  # the same as one feature that is zero everywhere: only the empty set is possible
-            features = np.zeros((len(features), 1))
-        theta = as_theta(theta)
-        if len(features) != len(theta):
+    def __init__(self, phi: npt.ArrayLike | Rows, theta: npt.ArrayLike, items: npt.ArrayLike | None = None) -> None:
+        rows, theta = Rows.of(phi), as_theta(theta)
+        if len(rows.phi) != len(theta):
             raise ValueError(
-                f"phi and theta must describe the same items, got {len(features)} rows and {len(theta)} log-qualities."
+                f"phi and theta must describe the same items, got {len(rows.phi)} rows and {len(theta)} log-qualities."
             )
-        features = features.view()
-        features.flags.writeable = False
-        object.__setattr__(self, "phi", features)
+        object.__setattr__(self, "rows", rows)
         object.__setattr__(self, "theta", theta)
         object.__setattr__(self, "items", as_items(items, len(theta)))
-        self._log_norms  # noqa: B018 - checks that phi is finite
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle without cached values."""
-        return type(self), (self.phi, self.theta, self.items), {"_log_floor": self._log_floor}
+        return type(self), (self.rows, self.theta, self.items)
 
     def __repr__(self) -> str:
         return f"LowRankDPP(n_items={self.n_items}, n_dimensions={self.phi.shape[1]})"
@@ -104,44 +90,27 @@ class LowRankDPP:
         """M."""
         return len(self.theta)
 
+    @property
+    def phi(self) -> AnyFloatArray:
+        """Similarity features (M, d)."""
+        return self.rows.phi
+
     # --- numerics shared by the public methods ----------------------------------------------------------------
 
     @cached_property
-    def _log_norms(self) -> FloatArray:
-        return log_row_norms(self.phi)
-
-    @cached_property
-    def _log_floor(self) -> FloatArray:
-        """Log lengths below which a residual counts as zero; `condition` passes on those of the original rows."""
-        return own_floor(self._log_norms)
-
-    @property
-    def _rows(self) -> Rows:
-        return Rows(self.phi, self._log_norms, self._log_floor)
-
-    @cached_property
     def _numerics(self) -> Decomposition:
-        return decompose(self._rows, self.theta)
+        return decompose(self.rows, self.theta)
 
     @property
     def _weights(self) -> maximise.Weights:
-        return maximise.Weights(self._rows, self.theta)
-
-    def _related(self, phi: AnyFloatArray, theta: FloatArray, items: npt.NDArray[Any], log_floor: FloatArray) -> Self:
-        """Another DPP whose rows derive from those of this one."""
-        other = type(self)(phi, theta, items)
-        other.__dict__["_log_floor"] = log_floor
-        return other
+        return maximise.Weights(self.rows, self.theta)
 
     def with_theta(self, theta: FloatArray) -> Self:
         """The same distribution with log-qualities `theta` (M,)."""
         theta = as_theta(theta)
         if len(theta) != self.n_items:
             raise ValueError(f"theta must have {self.n_items} entries, one per item, got {len(theta)}.")
-        other = object.__new__(type(self))  # Φ has been checked, and its norms are known
-        same = {"phi": self.phi, "items": self.items, "_log_norms": self._log_norms, "_log_floor": self._log_floor}
-        other.__dict__.update(same, theta=theta)
-        return other
+        return type(self)(self.rows, theta, self.items)
 
     def shifted(self, shift: float) -> Self:
         """The same distribution with θ + shift; known eigenvalues are shifted, not computed again."""
@@ -188,7 +157,7 @@ class LowRankDPP:
     @underflow_is_zero
     def rank(self) -> int:
         """Size of the largest set with positive probability. O(Md·rank)."""
-        return self._rows.rank()
+        return self.rows.rank()
 
     @underflow_is_zero
     def log_prob(self, S: npt.ArrayLike) -> float:
@@ -277,7 +246,7 @@ class LowRankDPP:
     @cached_property
     def _largest_size(self) -> int:
         """A cheap upper bound on the rank."""
-        return int(min(self.phi.shape[1], np.count_nonzero(self._log_norms > -np.inf)))
+        return int(min(self.phi.shape[1], np.count_nonzero(self.rows.log_norms > -np.inf)))
 
     def _as_size(self, k: int) -> int:
         return as_size(k, self._largest_size, "min(non-zero rows, columns) of phi")
@@ -319,7 +288,7 @@ class LowRankDPP:
         return self._rescaled(float(expected_size), tolerance=1e-10 * min(expected_size, 1.0))[0]
 
     def _rescaled(self, expected_size: float, tolerance: float) -> tuple[Self, float]:
-        shift = -float((self.theta + 2 * self._log_norms).max())
+        shift = -float((self.theta + 2 * self.rows.log_norms).max())
         low, high, stride = -np.inf, np.inf, 20.0
         for _ in range(200):
             scaled = self.with_theta(self.theta + shift)
@@ -351,31 +320,31 @@ class LowRankDPP:
         projects out span{φ_a : a ∈ A}. O(Md²).
         """
         inside, rest = split_items(include, exclude, self.n_items)
-        span, triangle = self._rows.span(inside)
+        span, triangle = self.rows.span(inside)
         if len(triangle.order) < len(inside):
             raise ValueError(
                 f"include must be items with linearly independent rows of phi, got {inside.tolist()}: a set never "
                 "contains all of them. Include fewer."
             )
-        phi, log_floor = self.phi[rest], self._log_floor[rest]
-        if len(inside):
-            phi, log_floor = self._projected(rest, span)
-        return self._related(phi, self.theta[rest], self.items[rest], log_floor)
+        rows = self._projected(rest, span) if len(inside) else self.rows.take(rest)
+        return type(self)(rows, self.theta[rest], self.items[rest])
 
-    def _projected(self, rest: IntArray, span: Span) -> tuple[AnyFloatArray, FloatArray]:
-        """Residuals of the rows, in coordinates of the complement, zero below their floors; and the log floors."""
+    def _projected(self, rest: IntArray, span: Span) -> Rows:
+        """Residuals of the rows, in coordinates of the complement, zero below their floors."""
         k = len(span.blur)
         basis = linalg.qr(span.basis)[0]
         phi = np.empty((len(rest), self.phi.shape[1] - k), dtype=self.phi.dtype)
         off = np.empty(len(rest))
         for block in row_blocks(*phi.shape):
             phi[block] = self.phi[rest[block]] @ basis[:, k:]
-            off[block] = uncertainty(self._rows.units(rest[block]) @ span.basis, span.blur)
+            off[block] = uncertainty(self.rows.units(rest[block]) @ span.basis, span.blur)
         # residuals of float32 rows are no smaller than their rounding
         off = np.maximum(off, 16 * np.finfo(phi.dtype).eps)
-        log_floor = np.maximum(self._log_floor[rest], self._log_norms[rest] + np.log(off))
-        phi[log_row_norms(phi) < log_floor] = 0.0
-        return phi, log_floor
+        log_floor = np.maximum(self.rows.log_floor[rest], self.rows.log_norms[rest] + np.log(off))
+        log_norms = log_row_norms(phi)
+        inside = log_norms < log_floor
+        phi[inside], log_norms[inside] = 0.0, -np.inf
+        return Rows(phi, log_norms, log_floor)
 
     @underflow_is_zero
     def map(self, size: int | None = None) -> IntArray:

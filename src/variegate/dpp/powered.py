@@ -7,10 +7,11 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from ..sets import as_index_set, as_size, as_theta, underflow_is_zero
+from ..sets import as_index_set, as_size, underflow_is_zero
 from ..types import AnyFloatArray, FloatArray
 from .low_rank import LowRankDPP
 from .sizes import Sums, grown_sums
+from .span import Rows
 from .volume import Volume
 
 SEED = 0  # for the estimate of the normaliser, so that a set always has the same probability
@@ -39,18 +40,18 @@ class PoweredDPP:
     [-2.0, -2.8, -11.8]
     """
 
-    phi: AnyFloatArray
+    rows: Rows
     theta: FloatArray
     diversity: float
     size_law: Sums
 
     def __init__(
-        self, phi: npt.ArrayLike, theta: npt.ArrayLike, diversity: float, size_law: Sums | None = None
+        self, phi: npt.ArrayLike | Rows, theta: npt.ArrayLike, diversity: float, size_law: Sums | None = None
     ) -> None:
-        base = LowRankDPP(phi, as_theta(theta))
+        base = LowRankDPP(phi, theta)  # checks that they fit together
         if not (np.isfinite(diversity) and diversity > 0):
             raise ValueError(f"diversity must be a finite number above 0, got {diversity!r}.")
-        object.__setattr__(self, "phi", base.phi)
+        object.__setattr__(self, "rows", base.rows)
         object.__setattr__(self, "theta", base.theta)
         object.__setattr__(self, "diversity", float(diversity))
         object.__setattr__(self, "size_law", self._estimated() if size_law is None else size_law)
@@ -58,10 +59,15 @@ class PoweredDPP:
     def __repr__(self) -> str:
         return f"PoweredDPP(n_items={self.n_items}, diversity={self.diversity:g})"
 
+    @property
+    def phi(self) -> AnyFloatArray:
+        """Similarity features (M, d)."""
+        return self.rows.phi
+
     @cached_property
     def volume(self) -> Volume:
         """ν and its gains."""
-        return Volume(self.phi)
+        return Volume(self.rows)
 
     @underflow_is_zero
     def _estimated(self) -> Sums:
@@ -103,7 +109,7 @@ class PoweredDPP:
 
     def shifted(self, shift: float) -> Self:
         """The same distribution with θ + shift."""
-        return type(self)(self.phi, self.theta + shift, self.diversity, self.size_law.shifted(shift))
+        return type(self)(self.rows, self.theta + shift, self.diversity, self.size_law.shifted(shift))
 
     def rescaled(self, expected_size: float) -> Self:
         """The same distribution with a constant added to θ that gives this expected size."""

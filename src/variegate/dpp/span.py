@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numba
 import numpy as np
+import numpy.typing as npt
 from scipy import linalg
 
 from ..sets import row_blocks
@@ -55,17 +56,44 @@ def unit_rows(phi: AnyFloatArray, log_norms: FloatArray) -> FloatArray:
     return np.asarray(phi * halves * halves, dtype=np.float64)
 
 
-def own_floor(log_norms: FloatArray) -> FloatArray:
-    """Log floors of rows that still have their original length."""
-    return np.asarray(log_norms + np.log(SPAN_TOLERANCE))
-
-
 class Rows(NamedTuple):
-    """Φ (M, d), log ‖φ_m‖ (M,), and the log of the length below which a residual of φ_m counts as zero (M,)."""
+    """Φ (M, d), log ‖φ_m‖ (M,), and the log of the length below which a residual of φ_m counts as zero (M,).
+
+    Distributions accept it in place of an array, so that Φ is checked and measured once.
+
+    >>> Rows.of([[3.0, 4.0], [0.0, 1.0]]).log_norms.round(2)
+    array([1.61, 0.  ])
+    """
 
     phi: AnyFloatArray
     log_norms: FloatArray
     log_floor: FloatArray
+
+    @classmethod
+    def of(cls, phi: "npt.ArrayLike | Rows") -> "Rows":
+        """Check and measure Φ; float32 is kept. O(Md)."""
+        if isinstance(phi, Rows):
+            phi.phi.flags.writeable = False  # pickling does not keep it
+            return phi
+        if hasattr(phi, "toarray"):
+            raise ValueError("phi must be a dense matrix (items × features), got a sparse one. Pass phi.toarray().")
+        features = np.asarray(phi)
+        if np.iscomplexobj(features):
+            raise ValueError(f"phi must be real, got {features.dtype}.")
+        if features.dtype not in (np.float32, np.float64):
+            features = features.astype(np.float64)
+        if features.ndim != 2:
+            raise ValueError(f"phi must be a matrix (items × features), got shape {features.shape}.")
+        if features.shape[1] == 0:  # the same as one feature that is zero everywhere: only the empty set is possible
+            features = np.zeros((len(features), 1))
+        features = features.view()
+        features.flags.writeable = False
+        log_norms = log_row_norms(features)
+        return cls(features, log_norms, log_norms + np.log(SPAN_TOLERANCE))
+
+    def take(self, rows: IntArray) -> "Rows":
+        """Some of the rows."""
+        return Rows(self.phi[rows], self.log_norms[rows], self.log_floor[rows])
 
     def units(self, rows: slice | IntArray) -> FloatArray:
         """Rows of Φ at unit length."""

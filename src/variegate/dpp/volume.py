@@ -11,7 +11,7 @@ from scipy import linalg
 from ..gram import GramRows
 from ..sets import row_blocks, underflow_is_zero
 from ..types import AnyFloatArray, FloatArray, IntArray
-from .span import CANCELLED, Rows, log_row_norms, own_floor
+from .span import CANCELLED, Rows
 
 
 class VolumeGains(NamedTuple):
@@ -29,18 +29,23 @@ class Volume:
     the other rows. Cosines of items that have been in a set are cached, in at most half the bytes of Φ, or 8 MB.
     """
 
-    phi: AnyFloatArray
+    rows: Rows
     nugget: float = 0.0
-    log_norms: FloatArray = field(init=False, repr=False)
-    _source: Rows = field(init=False, repr=False)
     _cosines: GramRows = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        log_norms = log_row_norms(self.phi)
-        object.__setattr__(self, "log_norms", log_norms)
-        object.__setattr__(self, "_source", Rows(self.phi, log_norms, own_floor(log_norms)))
-        rows = GramRows(self._compute_cosines, len(self.phi), max(self.phi.nbytes // 2, 1 << 23))
-        object.__setattr__(self, "_cosines", rows)
+        cosines = GramRows(self._compute_cosines, len(self.phi), max(self.phi.nbytes // 2, 1 << 23))
+        object.__setattr__(self, "_cosines", cosines)
+
+    @property
+    def phi(self) -> AnyFloatArray:
+        """Φ (M, d)."""
+        return self.rows.phi
+
+    @property
+    def log_norms(self) -> FloatArray:
+        """log ‖φ_m‖ (M,)."""
+        return self.rows.log_norms
 
     @underflow_is_zero
     def prefetch(self, sets: Sequence[IntArray]) -> None:
@@ -53,7 +58,7 @@ class Volume:
         """log ν(S); −inf for dependent rows."""
         if len(S) == 0:
             return 0.0
-        units = self._source.units(S)
+        units = self.rows.units(S)
         C = self._factor(S, units @ units.T)
         return -np.inf if C is None else self._log_volume(S, C)
 
@@ -100,7 +105,7 @@ class Volume:
         """Rows of Φ at unit length (n, d)."""
         if self._of_unit_length:
             return np.asarray(self.phi[items], dtype=np.float64)
-        return np.ascontiguousarray(self._source.units(items), dtype=np.float64)
+        return np.ascontiguousarray(self.rows.units(items), dtype=np.float64)
 
     @cached_property
     def _of_unit_length(self) -> bool:
@@ -116,20 +121,20 @@ class Volume:
         C, failed = linalg.lapack.dpotrf(cosines, lower=1, clean=1)
         if not failed and C.diagonal().min() ** 2 > CANCELLED:
             return np.asarray(C)
-        if self._source.log_volume(S) == -np.inf:
+        if self.rows.log_volume(S) == -np.inf:
             return None
-        R = linalg.qr(self._source.units(S).T, mode="r")[0][: len(S)]
+        R = linalg.qr(self.rows.units(S).T, mode="r")[0][: len(S)]
         return np.asarray(R.T * np.sign(np.diag(R)))
 
     def _compute_cosines(self, items: IntArray) -> FloatArray:
         """Cosines of some items with all items (n, M)."""
-        units = self._source.units(items)
+        units = self.rows.units(items)
         found = np.empty((len(items), len(self.phi)))
         for block in row_blocks(*self.phi.shape):
-            found[:, block] = units @ self._source.units(block).T
+            found[:, block] = units @ self.rows.units(block).T
         return found
 
     def _outside(self, items: IntArray, S: IntArray) -> FloatArray:
         """Squared residuals after projection onto the span of S, without cancellation."""
-        span, _ = self._source.span(S)
-        return np.square(span.outside(self._source.units(items), self._source.tolerance(items)).length)
+        span, _ = self.rows.span(S)
+        return np.square(span.outside(self.rows.units(items), self.rows.tolerance(items)).length)

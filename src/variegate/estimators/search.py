@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_random_state
 
 from ..candidates import Candidates, by_column, choose_candidates, group_of_columns, log_odds_of_columns
 from ..design import Design
+from ..dpp import Rows
 from ..inference import (
     ChainSettings,
     ConvergenceWarning,
@@ -36,7 +37,7 @@ from ..types import FloatArray, IntArray
 from .parameters import Parameters
 from .progress import ProgressLine
 from .side_information import RANK, log_norms, similarity_features
-from .sizes import largest_size, number_to_select, prior_size
+from .sizes import check_size, number_to_select, prior_size
 
 LOW_RANK = 15  # a similarity of lower rank decides the size of sets
 FIRST_SIZE = 10.0  # expected size of the prior before it is learned
@@ -94,6 +95,10 @@ class Search:
         open_[self.always] = False
         return choose_candidates(self.n_columns, self.always, self.groups, open_, varying, references)
 
+    def size(self, candidates: Candidates) -> int | None:
+        """Return the requested number of features."""
+        return number_to_select(self.asked.n_features_to_select, candidates.n_units)
+
     def warn_of_constants(self, varying: NDArray[np.bool_]) -> None:
         """Warn that some columns are constant."""
         columns = np.setdiff1d(np.flatnonzero(~varying), self.always)
@@ -123,23 +128,24 @@ class Search:
     ) -> Target:
         """Return the unnormalised posterior to sample; `others` is the number of columns left out of it."""
         asked, U = self.asked, candidates.n_units
-        phi = self._phi(candidates, training) if asked.needs_phi else None
-        most = largest_size(phi, U)
+        size = self.size(candidates)
+        rows = Rows.of(self._phi(candidates, training, size)) if asked.needs_phi else None
+        most = U if rows is None else rows.rank()
         if most == 0:
             raise ValueError(
                 "similarity must have a row that is not zero, got only zeros, so that no feature could be in "
                 "a set; give another similarity."
             )
-        size = number_to_select(asked.n_features_to_select, U, most)
+        check_size(size, asked.n_features_to_select, U, most)
         self._warn_of_rank(most, U)
         tilt = None if self.tilt is None else candidates.gather(self.tilt)
         expected = prior_size(asked.expected_size, most if asked.power else U, FIRST_SIZE)
-        prior = self._prior(phi, U, expected, tilt)
+        prior = self._prior(rows, U, expected, tilt)
         target = Target(
             self.likelihood(candidates, training),
             prior,
             family=asked.posterior,  # type: ignore[arg-type]
-            phi=phi,
+            phi=None if rows is None else rows.phi,
             size=size if asked.fixed_size else None,
             others=others,
             others_ratio=ratio or OthersRatio(),
@@ -151,13 +157,12 @@ class Search:
         shift = PriorSizes.of(target).shift(expected)
         return target.with_prior(prior.shifted(shift))
 
-    def _prior(self, phi: NDArray[Any] | None, n_units: int, size: float, tilt: FloatArray | None) -> Prior:
-        if phi is not None and self.asked.power:
-            return dpp_prior(phi, expected_size=size, log_odds=tilt, diversity=self.asked.power)
+    def _prior(self, rows: Rows | None, n_units: int, size: float, tilt: FloatArray | None) -> Prior:
+        if rows is not None and self.asked.power:
+            return dpp_prior(rows, expected_size=size, log_odds=tilt, diversity=self.asked.power)
         return bernoulli_prior(n_units, expected_size=size, log_odds=tilt)
 
-    def _phi(self, candidates: Candidates, training: Training) -> NDArray[Any]:
-        size = number_to_select(self.asked.n_features_to_select, candidates.n_units)
+    def _phi(self, candidates: Candidates, training: Training, size: int | None) -> NDArray[Any]:
         rank = max(RANK, 2 * (size or 0), int(2 * (self.asked.expected_size or 0)))
         design, weights = training.design, training.row_weights
         return similarity_features(self.asked.similarity, design, weights, candidates, self.names, rank)
@@ -231,7 +236,7 @@ class Search:
             posterior=Posterior(found, candidates.unit_names(column_labels(self.names, self.n_columns), self.labels)),
             names=self.names,
             task=self.task.name,
-            size=number_to_select(self.asked.n_features_to_select, candidates.n_units),
+            size=self.size(candidates),
             average=self.asked.average,
         )
 

@@ -27,7 +27,7 @@ from .certified import certified
 from .parameters import Parameters
 from .screened import Screen, filled, is_large
 from .search import Search
-from .sizes import largest_size, number_to_select
+from .sizes import check_size, number_to_select
 
 # how scikit-learn reads a table; `table` and `new_rows` check that it is finite
 READ: dict[str, Any] = {"accept_sparse": ("csc", "csr"), "dtype": [np.float64, np.float32], "ensure_all_finite": False}
@@ -248,9 +248,12 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         if not isinstance(sizes, Iterable):
             raise ValueError(f"sizes must be a list, such as [2, 5, 10], got {sizes!r}.")
-        U = self.selection_.candidates.n_units
-        most = largest_size(self.posterior_.target.phi, U)
-        numbers = [number_to_select(k, U, most) for k in sizes]
+        U, target = self.selection_.candidates.n_units, self.posterior_.target
+        most = U if target.phi is None else target.volume.rows.rank()
+        asked = list(sizes)
+        numbers = [number_to_select(k, U) for k in asked]
+        for size, k in zip(numbers, asked, strict=True):
+            check_size(size, k, U, most)
         return {k: self.as_support(self.posterior_.map(k)) for k in numbers if k is not None}
 
     def as_support(self, features: Any) -> NDArray[np.bool_]:

@@ -2,34 +2,30 @@
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..checks import is_number, is_whole
-from ..dpp import LowRankDPP
 from ..messages import Argument, Message, Words
 
 
-def largest_size(phi: NDArray[Any] | None, n_candidates: int) -> int:
-    """Return how many features fit in a set: all of them, or the rank of Φ (U, d) if similarity is used."""
-    return n_candidates if phi is None else LowRankDPP(phi, np.zeros(n_candidates)).rank
-
-
-def number_to_select(asked: Any, n_candidates: int, most: int | None = None) -> int | None:
-    """Return n_features_to_select as a number of features, of which at most `most` fit in a set."""
+def number_to_select(asked: Any, n_candidates: int) -> int | None:
+    """Return n_features_to_select as a number of features; `check_size` tells whether so many fit in a set."""
     if asked is None:
         return None
     if is_whole(asked):
-        size = int(asked)
-    elif is_number(asked) and 0 < asked <= 1:
-        size = max(int(asked * n_candidates), 1)
-    else:
-        raise ValueError(
-            Message(
-                Argument("n_features_to_select"),
-                f" must be a whole number, or a share above 0 and at most 1, got {asked!r}.",
-            )
+        return int(asked)
+    if is_number(asked) and 0 < asked <= 1:
+        return max(int(asked * n_candidates), 1)
+    raise ValueError(
+        Message(
+            Argument("n_features_to_select"),
+            f" must be a whole number, or a share above 0 and at most 1, got {asked!r}.",
         )
+    )
+
+
+def check_size(size: int | None, asked: Any, n_candidates: int, most: int) -> None:
+    """Reject a size, from what was `asked`, that a set cannot have: at most `most`, the rank of Φ, fit in one."""
+    if size is None:
+        return
     if not 0 < size <= n_candidates:
         raise ValueError(
             Message(
@@ -38,7 +34,7 @@ def number_to_select(asked: Any, n_candidates: int, most: int | None = None) -> 
                 "are the columns, or groups of them, that vary and are neither screened out nor always included.",
             )
         )
-    if most is not None and size > most:
+    if size > most:
         raise ValueError(
             Message(
                 Argument("n_features_to_select", asked),
@@ -52,7 +48,6 @@ def number_to_select(asked: Any, n_candidates: int, most: int | None = None) -> 
                 ".",
             )
         )
-    return size
 
 
 def prior_size(asked: float | None, most: int, first: float) -> float:

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, Self, cast
 import numpy as np
 import numpy.typing as npt
 
-from ..dpp import IndependentSets, LowRankDPP, PoweredDPP, SetDistribution, Sums, Volume, VolumeGains, of_size
+from ..dpp import IndependentSets, LowRankDPP, PoweredDPP, Rows, SetDistribution, Sums, Volume, VolumeGains, of_size
 from ..likelihoods import (
     ExchangeLikelihood,
     FlipLikelihood,
@@ -103,8 +103,8 @@ class Target:
     _evidence: dict[bytes, float] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        phi = self.phi if self.prior.phi is None else self.prior.phi
-        if self.family == "dpp" and phi is None:
+        given: Any = self.phi if self.prior.rows is None else self.prior.rows
+        if self.family == "dpp" and given is None:
             raise ValueError(
                 "phi must be given for a DPP posterior, unless the prior is a DPP, got None; pass similarity features."
             )
@@ -124,14 +124,12 @@ class Target:
             as_size(self.size, self.n_features, "the number of features")
             if self.size == 0:
                 raise ValueError("size must be at least 1, got 0: the empty set needs no fit.")
-        if phi is not None and np.shape(phi)[:1] != (self.n_features,):
-            raise ValueError(f"phi must have {self.n_features} rows, one per feature, got shape {np.shape(phi)}.")
-        if phi is not None and self.prior.phi is None and self._volume is None:
-            phi = LowRankDPP(phi, self.prior.theta).phi  # checked
-        object.__setattr__(self, "phi", phi)
-        if self._volume is None and phi is not None:
-            nugget = NUGGET if self.family == "bernoulli" else 0.0
-            object.__setattr__(self, "_volume", Volume(phi, nugget))
+        if self._volume is None and given is not None:
+            rows = Rows.of(given)
+            if len(rows.phi) != self.n_features:
+                raise ValueError(f"phi must have {self.n_features} rows, one per feature, got shape {rows.phi.shape}.")
+            object.__setattr__(self, "phi", rows.phi)
+            object.__setattr__(self, "_volume", Volume(rows, NUGGET if self.family == "bernoulli" else 0.0))
             self._check_rank()
 
     def _check_rank(self) -> None:
@@ -222,11 +220,11 @@ class Target:
 
     @cached_property
     def _family(self) -> IndependentSets | LowRankDPP:
-        """The member with θ = 0, made once: Φ is checked and its norms are computed once."""
+        """The member with θ = 0."""
         nothing = np.zeros(self.n_features)
         if self.phi is None or self.family == "bernoulli":
             return IndependentSets(nothing)
-        return LowRankDPP(self.phi, nothing)
+        return LowRankDPP(self.volume.rows, nothing)
 
     def log_normalizer(self, q: SetDistribution) -> float:
         """log Σ_S e^{θ(S)} ν(S) over all sets, or all sets of the fixed size."""
@@ -266,7 +264,7 @@ class Target:
 
     def with_prior(self, prior: Prior) -> Self:
         """The same data under another prior; the cache is kept unless phi changes."""
-        if prior.phi is not None and not (self.phi is not None and np.may_share_memory(prior.phi, self.phi)):
+        if prior.rows is not None and not (self.phi is not None and np.may_share_memory(prior.rows.phi, self.phi)):
             return replace(self, prior=prior, phi=None, _volume=None, _cache={})
         return replace(self, prior=prior)
 
@@ -276,8 +274,9 @@ class Target:
         Sets of the same size can still be compared: that needs no normaliser.
         """
         if diversity in (0.0, 1.0):
-            return self.with_prior(volume_prior(self.phi, self.prior.theta, diversity))
-        return self.with_prior(PoweredDPP(self.volume.phi, self.prior.theta, diversity, NO_NORMALIZER))
+            rows = None if self._volume is None else self._volume.rows
+            return self.with_prior(volume_prior(rows, self.prior.theta, diversity))
+        return self.with_prior(PoweredDPP(self.volume.rows, self.prior.theta, diversity, NO_NORMALIZER))
 
     def with_slab_precision(self, c: float) -> Self:
         """The same with another slab precision and an empty cache."""

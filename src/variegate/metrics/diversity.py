@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.spatial.distance import pdist
 
-from ..dpp import Volume
+from ..dpp import Rows, Volume
 from ..sets import as_index_set
 
 
@@ -35,7 +35,7 @@ def log_det(phi: Any, S: npt.ArrayLike) -> float:
         return _log_det_block(phi, as_index_set(S, len(phi.diagonal())))
     rows = _matrix(phi, "phi")
     rows = rows[as_index_set(S, len(rows))]
-    return Volume(rows).log_volume(np.arange(len(rows)))
+    return Volume(Rows.of(rows)).log_volume(np.arange(len(rows)))
 
 
 def _log_det_block(kernel: Any, S: npt.NDArray[np.int64]) -> float:

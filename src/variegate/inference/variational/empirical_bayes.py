@@ -18,7 +18,7 @@ def learn_size(target: Target, expected_size: float, least_change: float) -> Tar
     Changes smaller than `least_change`, in logs, are ignored.
     """
     prior = target.prior
-    largest = 0.9 * (prior.n_items if prior.phi is None else min(prior.phi.shape))
+    largest = 0.9 * (prior.n_items if prior.rows is None else min(prior.rows.phi.shape))
     size = min(max(expected_size, tuning.SMALLEST_SIZE), max(0.5 * target.n_features, tuning.SMALLEST_SIZE), largest)
     sizes = PriorSizes.of(target)  # includes features that were left out
     if abs(np.log(size / sizes.expected(0.0))) < least_change:

@@ -69,4 +69,4 @@ def propose(target: Target, theta: FloatArray, inclusion: FloatArray | None = No
         return Proposal(target.distribution(theta), active, target.size)
     if target.phi is None or target.family == "bernoulli":
         return Proposal(IndependentSets(theta[active]), active, target.size)
-    return Proposal(LowRankDPP(target.phi[active], theta[active]), active, target.size)
+    return Proposal(LowRankDPP(target.volume.rows.take(active), theta[active]), active, target.size)
