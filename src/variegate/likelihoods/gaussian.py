@@ -51,6 +51,10 @@ class Gaussian:
     (4,)
     """
 
+    exact_gains = True
+    n_outcomes = 1
+    nuisance = np.nan
+
     def __init__(
         self,
         X: Any,
@@ -89,6 +93,10 @@ class Gaussian:
 
     def with_nuisance(self, value: float) -> Self:
         """Return itself: there is no nuisance parameter."""
+        return self
+
+    def roughly(self, rough: bool) -> Self:
+        """Return itself: the evidence is exact."""
         return self
 
     def log_evidence(self, S: IntArray) -> float:
@@ -132,9 +140,6 @@ class Gaussian:
     def can_augment(self) -> bool:
         """True: no auxiliary variables are needed."""
         return True
-
-    n_outcomes = 1
-    nuisance = np.nan
 
     @property
     def widths(self) -> IntArray:

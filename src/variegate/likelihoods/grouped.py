@@ -15,8 +15,6 @@ from .protocol import (
     Predictor,
     QuadraticForm,
     QuadraticLikelihood,
-    gains_are_exact,
-    roughly,
 )
 
 
@@ -61,7 +59,7 @@ class Grouped:
     @property
     def exact_gains(self) -> bool:
         """Whether gains equal differences of log evidence."""
-        return gains_are_exact(self.likelihood)
+        return bool(self.likelihood.exact_gains)
 
     @property
     def slab_precision(self) -> float:
@@ -88,7 +86,7 @@ class Grouped:
     def roughly(self, rough: bool) -> Self:
         """Return the same units with the likelihood as precise as a fit needs it, or as users do."""
         twin = copy.copy(self)
-        twin.likelihood = roughly(self.likelihood, rough)
+        twin.likelihood = self.likelihood.roughly(rough)
         return twin
 
     def columns(self, S: IntArray) -> IntArray:

@@ -99,7 +99,7 @@ class Model:
     @cached_property
     def augments(self) -> bool:
         """Whether the form is exact given auxiliary variables; if not, the evidence decides which moves to accept."""
-        return isinstance(self.target.likelihood, AugmentedLikelihood) and self.target.likelihood.can_augment
+        return self.likelihood.can_augment
 
     def at_start(self, S: IntArray, rng: np.random.Generator) -> Position:
         """The first position of a chain."""
