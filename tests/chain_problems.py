@@ -7,8 +7,9 @@ from scipy.special import expit, logsumexp
 
 from inference_problems import make_target
 from oracle import all_sets
+from variegate.inference import ChainSettings
 from variegate.inference.chain import enumeration
-from variegate.inference.chain.grid import hyperparameter_grid
+from variegate.inference.chain.grid import grid_of
 from variegate.inference.chain.model import Model, Pace
 from variegate.inference.chain.scope import draw_scope
 
@@ -27,8 +28,7 @@ def chains_only():
 
 def model_of(target, average_size=False, average_slab=False, included=NONE, excluded=NONE):
     """The target as the chain sees it."""
-    variance = target.likelihood.noise_variance
-    grid = hyperparameter_grid(target, variance, average_size=average_size, average_slab=average_slab)
+    grid = grid_of(target, ChainSettings(average_size=average_size, average_slab=average_slab))
     return Model(target, grid, np.asarray(included, dtype=np.int64), np.asarray(excluded, dtype=np.int64))
 
 

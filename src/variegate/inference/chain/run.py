@@ -13,6 +13,7 @@ from ...types import FloatArray, IntArray
 from .errors import Averages, Batches
 from .model import Draw, Local, Model, Pace, Position
 from .scope import draw_scope, scope_probabilities, survey
+from .settings import ChainSettings
 
 # Steps between draws of hyperparameters or auxiliary variables, and columns in scope. Two classes, N = 500, M = 2000,
 # largest error after one second: 0.090 (40 steps, 512 features), 0.063 (60, 384), 0.069 (80, 384).
@@ -36,13 +37,6 @@ PATIENCE = 1.15  # factor by which the number of laps grows between two checks o
 # have errors of their own, is 0.00035 if every lap does, 0.00036 with one in four, 0.00037 with only the first of 37.
 SURVEYED = 8
 KEPT = 8  # sets kept per lap and chain
-
-
-class Limits(NamedTuple):
-    """When to stop: at an error of `tol` for every feature, or after `max_laps`."""
-
-    tol: float
-    max_laps: int
 
 
 class Lap(NamedTuple):
@@ -127,7 +121,7 @@ def run_chains(
     model: Model,
     starts: Sequence[IntArray],
     rng: np.random.Generator,
-    limits: Limits,
+    settings: ChainSettings,
     callback: Callable[[int, Averages], None] | None = None,
 ) -> Chains:
     """Run burn-in, then laps. Results depend on the generator and the starts, not on the number of threads.
@@ -154,7 +148,7 @@ def run_chains(
     batches, kept = Batches(len(runners), M, counted=not model.augments), _Kept(model)
     interrupted, check = False, FEWEST if positions[0].auxiliary is None else FEWEST_AUGMENTED
     try:
-        while batches.laps < limits.max_laps:
+        while batches.laps < settings.max_laps:
             _lap(runners, scope, Lap(pace, stretches, model.augments and batches.laps % SURVEYED == 0))
             batches.add(np.stack([r.inclusion for r in runners]), np.stack([r.weight for r in runners]))
             kept.add(runners)
@@ -164,7 +158,7 @@ def run_chains(
             averages = batches.averages()
             if callback is not None:
                 callback(batches.laps, averages)
-            if averages.error.max() <= limits.tol:
+            if averages.error.max() <= settings.tol:
                 break
     except KeyboardInterrupt:
         if batches.laps < 2:
@@ -172,7 +166,7 @@ def run_chains(
         interrupted = True
     averages = batches.averages()
     averages.inclusion[model.included] = 1.0
-    converged = bool(averages.error.max() <= limits.tol) and not interrupted
+    converged = bool(averages.error.max() <= settings.tol) and not interrupted
     return Chains(
         averages, kept.draws, kept.visits / kept.visits.sum(), batches.laps, kept.steps, converged, interrupted
     )
