@@ -10,8 +10,10 @@ from oracle import all_sets
 from variegate.inference import ChainSettings
 from variegate.inference.chain import enumeration
 from variegate.inference.chain.grid import grid_of
-from variegate.inference.chain.model import Model, Pace
+from variegate.inference.chain.model import Model
 from variegate.inference.chain.scope import draw_scope
+from variegate.inference.chain.stretch import Pace, advance
+from variegate.inference.chain.workspace import Local
 
 NONE = np.empty(0, dtype=np.int64)
 
@@ -76,8 +78,8 @@ def walk(model, pace, stretches, seed, scope=None, tilted=True):
     inclusion, weight, visits, sets = np.zeros(M), np.zeros(M), 0.0, []
     for _ in range(stretches):
         inside = np.ones(M, dtype=bool) if scope is None else draw_scope(position.S, scope, rng)
-        local = model.local(position.S, inside, scope if tilted else None)
-        position, found = model.advance(position, local, pace, rng)
+        local = Local.of(model, position.S, inside, scope if tilted else None)
+        position, found = advance(local, position, pace, rng)
         inclusion[found.features] += found.inclusion
         weight += found.weight
         visits = visits + found.visits

@@ -9,8 +9,9 @@ import numpy.typing as npt
 from ...types import FloatArray, IntArray
 from .errors import Averages
 from .evidence import log_evidences
-from .model import Draw, Model, Position
+from .model import Draw, Model
 from .run import Chains
+from .workspace import Local
 
 MOST = 4096  # sets: all subsets of twelve features
 # sets × slab precisions × (columns of a set)³: 0.2 s for twelve features of one column, 12 s for twelve of ten
@@ -35,9 +36,9 @@ def can_enumerate(model: Model) -> bool:
 def enumerate_sets(model: Model) -> Chains:
     """The posterior over all sets and hyperparameters, and sets that represent it. O(J 2^M) evidences."""
     M, grid = model.target.n_features, model.grid
-    local = model.local(model.included, model.free)
+    local = Local.of(model, model.included, model.free)
     inside, log_prior = _sets(model, local.features)
-    problem = model.problem(local, Position(local.features, None, (0, 0)))
+    problem = local.problem(local.features, None)
     joint = log_prior[:, None] + log_evidences(problem, local.state(model.included), inside, grid.log_c)
     sizes, log_normalizer = inside.sum(axis=1), grid.log_normalizer if model.target.size is None else np.zeros(1)
     pairs, visits = np.zeros_like(joint), np.zeros(grid.log_prior.shape)

@@ -11,9 +11,11 @@ import numpy as np
 from ...threads import allowed
 from ...types import FloatArray, IntArray
 from .errors import Averages, Batches
-from .model import Draw, Local, Model, Pace, Position
+from .model import Draw, Model, Position
 from .scope import draw_scope, scope_probabilities, survey
 from .settings import ChainSettings
+from .stretch import Pace, advance
+from .workspace import Local
 
 # Steps between draws of hyperparameters or auxiliary variables, and columns in scope. Two classes, N = 500, M = 2000,
 # largest error after one second: 0.090 (40 steps, 512 features), 0.063 (60, 384), 0.069 (80, 384).
@@ -88,7 +90,7 @@ class Runner:
             if stop.is_set():
                 return
             self._update_scope(scope, t)
-            self.position, found = self.model.advance(self.position, self.local, plan.pace, self.rng)  # type: ignore[arg-type]
+            self.position, found = advance(self.local, self.position, plan.pace, self.rng)  # type: ignore[arg-type]
             self.inclusion[found.features] += found.inclusion
             self.weight += found.weight  # also of features out of scope, which were not in the set
             self.visits += found.visits
@@ -102,10 +104,10 @@ class Runner:
 
     def _update_scope(self, scope: FloatArray | None, t: int) -> None:
         if scope is None and self.local is None:
-            self.local = self.model.local(self.position.S, np.ones(len(self.inclusion), dtype=bool))
+            self.local = Local.of(self.model, self.position.S, np.ones(len(self.inclusion), dtype=bool))
         elif scope is not None and t % self.same_scope == 0:
             inside = draw_scope(self.position.S, scope, self.rng)
-            self.local = self.model.local(self.position.S, inside, scope)
+            self.local = Local.of(self.model, self.position.S, inside, scope)
 
     def _survey(self, weight: float) -> None:
         """Count every feature once more, whether or not it was in scope."""
@@ -128,28 +130,13 @@ def run_chains(
 
     On Ctrl-C the laps so far are returned; if there are fewer than two, KeyboardInterrupt is raised.
     """
-    M, children = model.target.n_features, rng.spawn(len(starts))
-    positions = [model.at_start(S, child) for S, child in zip(starts, children, strict=True)]
-    changing = model.augments and positions[0].auxiliary is not None
-    columns = int(model.likelihood.widths.sum())
-    n = SCOPE * M // columns if changing or columns > ALL else M
-    n = max(n, 4 * max(len(S) for S in starts))
-    if n >= M and positions[0].auxiliary is None:
-        model = model.complete()
-    elif n >= M and not model.augments and model.is_tall:
-        auxiliary = model.expanded(list(starts), positions[0].at[1])
-        positions = [position._replace(auxiliary=auxiliary) for position in positions]
-        model = model.complete(auxiliary)
-    pace = Pace(ATTENTION / min(n, M), 1.0, ROUNDS if positions[0].auxiliary is None else 1)
-    stretches = max(1, LAP // (FLIPS * pace.rounds))
-    same = SAME_SCOPE if changing else stretches
-    runners = [Runner(model.own(), p, child, same) for p, child in zip(positions, children, strict=True)]
-    scope, pace = _burn_in(runners, n, pace, max(1, stretches // 2))
-    batches, kept = Batches(len(runners), M, counted=not model.augments), _Kept(model)
-    interrupted, check = False, FEWEST if positions[0].auxiliary is None else FEWEST_AUGMENTED
+    runners, n, plan = _at_start(model, starts, rng)
+    scope, pace = _burn_in(runners, n, plan)
+    batches, kept = Batches(len(runners), model.target.n_features, counted=not model.augments), _Kept(model)
+    interrupted, check = False, FEWEST if runners[0].position.auxiliary is None else FEWEST_AUGMENTED
     try:
         while batches.laps < settings.max_laps:
-            _lap(runners, scope, Lap(pace, stretches, model.augments and batches.laps % SURVEYED == 0))
+            _lap(runners, scope, Lap(pace, plan.stretches, model.augments and batches.laps % SURVEYED == 0))
             batches.add(np.stack([r.inclusion for r in runners]), np.stack([r.weight for r in runners]))
             kept.add(runners)
             if batches.laps < check:
@@ -172,9 +159,30 @@ def run_chains(
     )
 
 
-def _burn_in(runners: list[Runner], n: int, pace: Pace, stretches: int) -> tuple[FloatArray | None, Pace]:
+def _at_start(model: Model, starts: Sequence[IntArray], rng: np.random.Generator) -> tuple[list[Runner], int, Lap]:
+    """The chains at their starts, the number of features in scope, and how a lap is run at first."""
+    M, children = model.target.n_features, rng.spawn(len(starts))
+    positions = [model.at_start(S, child) for S, child in zip(starts, children, strict=True)]
+    changing = model.augments and positions[0].auxiliary is not None
+    columns = int(model.likelihood.widths.sum())
+    n = SCOPE * M // columns if changing or columns > ALL else M
+    n = max(n, 4 * max(len(S) for S in starts))
+    if n >= M and positions[0].auxiliary is None:
+        model = model.complete()
+    elif n >= M and not model.augments and model.is_tall:
+        auxiliary = model.expanded(list(starts), positions[0].at[1])
+        positions = [position._replace(auxiliary=auxiliary) for position in positions]
+        model = model.complete(auxiliary)
+    pace = Pace(ATTENTION / min(n, M), 1.0, ROUNDS if positions[0].auxiliary is None else 1)
+    stretches = max(1, LAP // (FLIPS * pace.rounds))
+    same = SAME_SCOPE if changing else stretches
+    runners = [Runner(model.own(), p, child, same) for p, child in zip(positions, children, strict=True)]
+    return runners, n, Lap(pace, stretches)
+
+
+def _burn_in(runners: list[Runner], n: int, plan: Lap) -> tuple[FloatArray | None, Pace]:
     """Run laps that do not count, to choose the time of a round and the features in scope."""
-    M = runners[0].model.target.n_features
+    M, pace, stretches = runners[0].model.target.n_features, plan.pace, max(1, plan.stretches // 2)
     scores = [survey(r.model, r.position).score for r in runners] if n < M else []
     scope = scope_probabilities(np.mean(scores, axis=0), n) if n < M else None
     for lap in range(BURN_IN):
