@@ -15,8 +15,8 @@ from ...likelihoods import (
     QuadraticForm,
     QuadraticLikelihood,
 )
+from ...sets import NOTHING
 from ...types import FloatArray, IntArray
-from ..local_search import NOTHING
 from ..target import Target
 from .problem import Grid
 

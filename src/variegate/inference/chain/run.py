@@ -39,6 +39,7 @@ PATIENCE = 1.15  # factor by which the number of laps grows between two checks o
 # have errors of their own, is 0.00035 if every lap does, 0.00036 with one in four, 0.00037 with only the first of 37.
 SURVEYED = 8
 KEPT = 8  # sets kept per lap and chain
+MOST_KEPT = 4000  # sets kept in all; when there are more, every second lap is dropped
 
 
 class Lap(NamedTuple):
@@ -237,8 +238,6 @@ def _lap(runners: list[Runner], scope: FloatArray | None, plan: Lap) -> None:
 class _Kept:
     """Sets and hyperparameters that the chains visited."""
 
-    MOST = 4000  # sets; when there are more, every second lap is dropped
-
     def __init__(self, model: Model) -> None:
         self.laps: list[list[Draw]] = []
         self.visits = np.zeros(model.grid.log_prior.shape)
@@ -251,7 +250,7 @@ class _Kept:
         if self.seen % self.every == 0:
             self.laps.append([draw for r in runners for draw in r.draws])
         self.seen += 1
-        if sum(map(len, self.laps)) > self.MOST and len(self.laps) > 1:
+        if sum(map(len, self.laps)) > MOST_KEPT and len(self.laps) > 1:
             self.laps, self.every = self.laps[::2], 2 * self.every
 
     @property

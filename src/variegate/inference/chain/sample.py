@@ -12,9 +12,8 @@ from threadpoolctl import threadpool_limits
 from ...dpp import SetDistribution, with_inclusion_prob
 from ...likelihoods import AugmentedLikelihood, ExpandedLikelihood
 from ...messages import Argument, Message
-from ...sets import as_count, as_index_set
+from ...sets import NOTHING, as_count, as_index_set
 from ...types import FloatArray, IntArray
-from ..local_search import NOTHING
 from ..progress import Callback, ConvergenceWarning, Progress
 from ..target import Target
 from .enumeration import can_enumerate, enumerate_sets
@@ -164,7 +163,7 @@ def sample(
         )
     grid = grid_of(target, settings)
     model = Model(target, grid, included, excluded)
-    _check_conditions(model)
+    _check_possible(model)
 
     def report(laps: int, averages: Averages) -> None:
         if callback is not None:
@@ -213,7 +212,7 @@ def _checked_conditions(target: Target, included: npt.ArrayLike, excluded: npt.A
     return within, without
 
 
-def _check_conditions(model: Model) -> None:
+def _check_possible(model: Model) -> None:
     """Raise if no set meets the conditions."""
     target, included = model.target, model.included
     if target.prior_has_volume and target.volume.log_volume(included) == -np.inf:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ...sets import NOTHING
 from ...types import FloatArray, IntArray
 from .. import local_search
 from ..chain.sample import quick_sets
@@ -58,14 +59,14 @@ def _exchanged(target: Target, S: IntArray) -> FloatArray:
 
 def independent_part(target: Target, S: IntArray) -> IntArray:
     """Members of S, without those in the span of earlier ones."""
-    kept = np.empty(0, dtype=np.int64)
+    kept = NOTHING
     for m in S:
         if target.volume.log_volume(np.append(kept, m)) > -np.inf:
             kept = np.append(kept, m)
     return kept
 
 
-def best_set(target: Target, start: IntArray | None = None) -> IntArray:
+def best_set(target: Target, start: IntArray) -> IntArray:
     """A set that no single move improves, according to the gains.
 
     With a fixed size every move is evaluated: later starts use the same gains for exchanges and would not improve it.
