@@ -68,9 +68,7 @@ class Grouped:
 
     def with_slab_precision(self, c: float) -> Self:
         """Return the same units with another slab precision."""
-        twin = copy.copy(self)
-        twin.likelihood = self.likelihood.with_slab_precision(c)
-        return twin
+        return self._over(self.likelihood.with_slab_precision(c))
 
     @property
     def nuisance(self) -> float:
@@ -79,14 +77,15 @@ class Grouped:
 
     def with_nuisance(self, value: float) -> Self:
         """Return the same units with another nuisance parameter."""
-        twin = copy.copy(self)
-        twin.likelihood = self.likelihood.with_nuisance(value)
-        return twin
+        return self._over(self.likelihood.with_nuisance(value))
 
     def roughly(self, rough: bool) -> Self:
         """Return the same units with the likelihood as precise as a fit needs it, or as users do."""
+        return self._over(self.likelihood.roughly(rough))
+
+    def _over(self, likelihood: Any) -> Self:
         twin = copy.copy(self)
-        twin.likelihood = self.likelihood.roughly(rough)
+        twin.likelihood = likelihood
         return twin
 
     def columns(self, S: IntArray) -> IntArray:

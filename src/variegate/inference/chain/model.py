@@ -146,13 +146,7 @@ class Model:
         """The first `wanted` candidates that can be in a set together under the prior, sorted."""
         if not self.target.prior_has_volume:
             return np.sort(candidates[:wanted])
-        chosen: list[int] = []
-        for m in candidates:
-            if len(chosen) == wanted:
-                break
-            if self.target.volume.log_volume(np.array([*chosen, m])) > -np.inf:
-                chosen.append(int(m))
-        return np.sort(np.array(chosen, dtype=np.int64))
+        return self.target.volume.independent(candidates, wanted)
 
     def possible(self, S: IntArray, rng: np.random.Generator) -> IntArray:
         """S made into a valid start: it meets the conditions, has positive prior probability, and the fixed size."""

@@ -90,8 +90,8 @@ class Runner:
         for t in range(plan.stretches):
             if stop.is_set():
                 return
-            self._update_scope(scope, t)
-            self.position, found = advance(self.local, self.position, plan.pace, self.rng)  # type: ignore[arg-type]
+            self.local = self._local_at(t, scope)
+            self.position, found = advance(self.local, self.position, plan.pace, self.rng)
             self.inclusion[found.features] += found.inclusion
             self.weight += found.weight  # also of features out of scope, which were not in the set
             self.visits += found.visits
@@ -103,12 +103,13 @@ class Runner:
             if plan.surveyed:
                 self._survey(plan.pace.time * plan.pace.rounds)
 
-    def _update_scope(self, scope: FloatArray | None, t: int) -> None:
-        if scope is None and self.local is None:
-            self.local = Local.of(self.model, self.position.S, np.ones(len(self.inclusion), dtype=bool))
-        elif scope is not None and t % self.same_scope == 0:
-            inside = draw_scope(self.position.S, scope, self.rng)
-            self.local = Local.of(self.model, self.position.S, inside, scope)
+    def _local_at(self, t: int, scope: FloatArray | None) -> Local:
+        """The features that can move in stretch t."""
+        if self.local is not None and (scope is None or t % self.same_scope):
+            return self.local
+        S = self.position.S
+        inside = np.ones(len(self.inclusion), dtype=bool) if scope is None else draw_scope(S, scope, self.rng)
+        return Local.of(self.model, S, inside, scope)
 
     def _survey(self, weight: float) -> None:
         """Count every feature once more, whether or not it was in scope."""

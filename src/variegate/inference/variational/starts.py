@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ...sets import NOTHING
 from ...types import FloatArray, IntArray
 from .. import local_search
 from ..chain.sample import quick_sets
@@ -30,7 +29,7 @@ def feasible(target: Target, theta: FloatArray) -> FloatArray:
 def start_at(target: Target, S: IntArray) -> FloatArray:
     """θ from the flip gains at one set."""
     if target.family_has_volume:
-        S = independent_part(target, S)
+        S = target.volume.independent(S, len(S))
     if len(S) == target.size and target.size < target.n_features:
         return feasible(target, _exchanged(target, S))
     batch = target.evaluate([S])
@@ -55,15 +54,6 @@ def _exchanged(target: Target, S: IntArray) -> FloatArray:
     theta = (gains + stays[:, None]).max(axis=0)
     theta[S] = stays
     return np.asarray(theta)
-
-
-def independent_part(target: Target, S: IntArray) -> IntArray:
-    """Members of S, without those in the span of earlier ones."""
-    kept = NOTHING
-    for m in S:
-        if target.volume.log_volume(np.append(kept, m)) > -np.inf:
-            kept = np.append(kept, m)
-    return kept
 
 
 def best_set(target: Target, start: IntArray) -> IntArray:
