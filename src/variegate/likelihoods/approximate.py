@@ -236,9 +236,7 @@ class ApproximateLikelihood:
 
     def _fixed_part(self, auxiliary: Auxiliary) -> Factor:
         """Factor of the precision of the fixed coefficients."""
-        A = auxiliary.inner(self._fixed)
-        A.flat[:: len(A) + 1] += 1.0 / FIXED_VARIANCE
-        return factorise(A, self._fixed @ auxiliary.information)
+        return factorise(auxiliary.inner(self._fixed), self._fixed @ auxiliary.information, 1.0 / FIXED_VARIANCE)
 
     def probes(self, S: IntArray) -> list[Probe]:
         """The probe of other columns given S, with the terms of S, as in flip gains."""

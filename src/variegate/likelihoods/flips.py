@@ -65,10 +65,11 @@ class Flips(NamedTuple):
     explained: FloatArray  # (M,) e_m²/d_m
 
 
-def factorise(A: FloatArray, r: FloatArray) -> Factor:
-    """Factor a positive definite A (k, k); it is overwritten."""
+def factorise(A: FloatArray, r: FloatArray, prior: FloatArray | float = 0.0) -> Factor:
+    """Factor A (k, k) plus diag(prior), which must be positive definite; A is overwritten."""
     if not len(r):
         return Factor(A, r)
+    A.flat[:: len(A) + 1] += prior
     L, info = lapack.dpotrf(A.T, lower=1, overwrite_a=1, clean=1)
     if info != 0:
         raise np.linalg.LinAlgError("information matrix not positive definite: raise the slab precision")

@@ -240,8 +240,7 @@ class Gaussian:
         if block is None:
             block = self._gram.block(S)
         A = self._data.gram_block(S) if block is None else block
-        A.flat[:: len(S) + 1] += self.slab_precision
-        return factorise(A, self._data.information[S])
+        return factorise(A, self._data.information[S], self.slab_precision)
 
     def _log_evidence(self, factor: Factor) -> float:
         a, a0, b0 = self._shape, self.noise_shape, self.noise_rate

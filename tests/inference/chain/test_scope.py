@@ -8,7 +8,7 @@ from variegate.inference import ChainSettings, ConvergenceWarning, Target, sampl
 from variegate.inference.chain import run
 from variegate.inference.chain.sample import CHAINS
 from variegate.inference.chain.scope import scope_probabilities, survey
-from variegate.likelihoods import Gaussian
+from variegate.likelihoods import Gaussian, Grouped
 from variegate.priors import bernoulli_prior
 
 pytestmark = pytest.mark.usefixtures("chains")
@@ -50,6 +50,21 @@ def test_scopes_of_part_of_the_features_give_the_same_answer(monkeypatch, size):
     settings = ChainSettings(tol=0.008, max_laps=600, average_size=False, average_slab=False)
     found = sample(target, 1, settings, starts=[np.arange(size or 0)] * CHAINS)  # the scope is four times a start
     assert close(found, Enumerated(model_of(target)))
+
+
+def test_chains_can_start_empty_if_features_have_more_columns_than_the_scope(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 9))
+    target = Target(
+        Grouped(Gaussian(X, X[:, 4] + rng.normal(size=30)), np.repeat(np.arange(3), 3)),
+        bernoulli_prior(3, expected_size=1),
+        "bernoulli",
+    )
+    monkeypatch.setattr(run, "ALL", 1)
+    monkeypatch.setattr(run, "SCOPE", 2)
+    found = sample(target, 1, ChainSettings(tol=0.02, **NOT), starts=[NONE] * CHAINS)
+    off = np.abs(found.inclusion - Enumerated(model_of(target)).inclusion)
+    assert (off <= 4 * found.inclusion_errors + 2e-3).all()
 
 
 def test_surveys_are_few_after_burn_in(monkeypatch):

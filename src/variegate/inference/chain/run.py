@@ -168,7 +168,7 @@ def _at_start(model: Model, starts: Sequence[IntArray], rng: np.random.Generator
     changing = model.augments and positions[0].auxiliary is not None
     columns = int(model.likelihood.widths.sum())
     n = SCOPE * M // columns if changing or columns > ALL else M
-    n = max(n, 4 * max(len(S) for S in starts))
+    n = max(n, 1, 4 * max(len(S) for S in starts))  # features may have more than SCOPE columns
     if n >= M and positions[0].auxiliary is None:
         model = model.complete()
     elif n >= M and not model.augments and model.is_tall:

@@ -90,9 +90,7 @@ def _column_gains(model: Model, position: Position, columns: IntArray) -> tuple[
     c, C = model.slab(position.at[1]), int(model.likelihood.widths.sum())
     alone, instead = np.zeros(C), np.zeros((len(columns), C))
     for rows, form in model.likelihood.gram_rows(position.S, position.auxiliary):
-        A = rows[:, columns].copy()
-        A.flat[:: len(A) + 1] += c
-        factor, gains = factorise(A, form.information[columns]), np.empty(C)
+        factor, gains = factorise(rows[:, columns].copy(), form.information[columns], c), np.empty(C)
         for start in range(0, C, BLOCK):  # keeps temporary arrays small
             some = slice(start, start + BLOCK)
             part = form.diagonal[some], form.information[some], c
