@@ -7,10 +7,13 @@ from scipy.special import expit, logsumexp
 
 from inference_problems import make_target
 from oracle import all_sets
+from variegate.inference import ChainSettings
 from variegate.inference.chain import enumeration
-from variegate.inference.chain.grid import hyperparameter_grid
-from variegate.inference.chain.model import Model, Pace
+from variegate.inference.chain.grid import grid_of
+from variegate.inference.chain.model import Model
 from variegate.inference.chain.scope import draw_scope
+from variegate.inference.chain.stretch import Pace, advance
+from variegate.inference.chain.workspace import Local
 
 NONE = np.empty(0, dtype=np.int64)
 
@@ -27,8 +30,7 @@ def chains_only():
 
 def model_of(target, average_size=False, average_slab=False, included=NONE, excluded=NONE):
     """The target as the chain sees it."""
-    variance = target.likelihood.noise_variance
-    grid = hyperparameter_grid(target, variance, average_size=average_size, average_slab=average_slab)
+    grid = grid_of(target, ChainSettings(average_size=average_size, average_slab=average_slab))
     return Model(target, grid, np.asarray(included, dtype=np.int64), np.asarray(excluded, dtype=np.int64))
 
 
@@ -76,8 +78,8 @@ def walk(model, pace, stretches, seed, scope=None, tilted=True):
     inclusion, weight, visits, sets = np.zeros(M), np.zeros(M), 0.0, []
     for _ in range(stretches):
         inside = np.ones(M, dtype=bool) if scope is None else draw_scope(position.S, scope, rng)
-        local = model.local(position.S, inside, scope if tilted else None)
-        position, found = model.advance(position, local, pace, rng)
+        local = Local.of(model, position.S, inside, scope if tilted else None)
+        position, found = advance(local, position, pace, rng)
         inclusion[found.features] += found.inclusion
         weight += found.weight
         visits = visits + found.visits

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from .checks import check_share
 from .inference import Fit, Sample, Target
 from .likelihoods import QuadraticLikelihood
+from .sets import NOTHING
 from .similarity import unit_rows
 from .types import FloatArray, IntArray
 
@@ -19,7 +20,6 @@ RARE = 1e-3  # less probable features are in no group
 # and exact copies under a DPP prior have an infinite ratio. Or the two are together in at most CHANCE of the sets,
 # which a few hundred sets cannot tell from never.
 INSTEAD, CHANCE = 2.0, 0.005
-NOBODY = np.empty(0, dtype=np.int64)
 COLUMN_BYTES = 1 << 27  # memory limit for the columns whose correlations are computed
 
 
@@ -255,7 +255,7 @@ def exchanges(
     if not len(gone) or not len(come):
         return []
     members = {int(i): group.positions for group in groups for i in group.positions}
-    some = np.unique(np.concatenate([gone, come, *(members.get(int(i), NOBODY) for i in gone)])).astype(np.int64)
+    some = np.unique(np.concatenate([gone, come, *(members.get(int(i), NOTHING) for i in gone)])).astype(np.int64)
     alike = likeness_of(target, some, copy).values
     place = {int(i): n for n, i in enumerate(some)}
 

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from .candidates import Candidates
 from .design import Design
 from .groups import Group
-from .inference import NOTHING, Certificate
+from .inference import Certificate
 from .likelihoods import Coefficients, SumLikelihood
 from .naming import column_labels
 from .posterior import Posterior
 from .predictions import Component
+from .sets import NOTHING
 from .types import FloatArray, IntArray
 
 

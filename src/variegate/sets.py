@@ -12,6 +12,8 @@ from .types import FloatArray, IntArray
 # Rows are processed in blocks of about this size; larger ones do not fit in the caches and cost page faults.
 BLOCK_BYTES = 1 << 22
 
+NOTHING = np.empty(0, dtype=np.int64)  # the empty set
+
 # For public methods: numbers too small for a double are zero, even if the caller set numpy to raise on underflow.
 underflow_is_zero = np.errstate(under="ignore")
 
@@ -32,7 +34,7 @@ def as_index_set(S: npt.ArrayLike, n_items: int, name: str = "S") -> IntArray:
             raise ValueError(f"{name}, a boolean mask, must have {n_items} entries, got {len(given)}.")
         return np.flatnonzero(given)
     if given.size == 0:
-        return np.empty(0, dtype=np.int64)
+        return NOTHING
     if not np.issubdtype(given.dtype, np.integer):
         raise ValueError(f"{name} must hold integer positions or booleans, got {given.dtype}.")
     found = np.sort(given.astype(np.int64))
@@ -56,14 +58,6 @@ def as_positions(positions: npt.ArrayLike, n_items: int, name: str) -> IntArray:
     if found.size:
         as_index_set(np.unique(found), n_items, name)
     return found.astype(np.int64)
-
-
-def as_vector(v: npt.ArrayLike, n_items: int) -> FloatArray:
-    """A vector with one number per item."""
-    found = np.asarray(v, dtype=np.float64)
-    if found.shape != (n_items,):
-        raise ValueError(f"v must have one entry per item, shape ({n_items},), got {found.shape}.")
-    return found
 
 
 def as_theta(theta: npt.ArrayLike) -> FloatArray:

@@ -25,7 +25,6 @@ from variegate.likelihoods import (
     SumLikelihood,
     ep,
 )
-from variegate.likelihoods.protocol import roughly
 
 N, M = 25, 9
 RNG = np.random.default_rng(7)
@@ -108,12 +107,12 @@ def test_protocols(name):
 @members
 def test_rough_values_are_close_and_leave_no_trace(name):
     model = ALL[name]()
-    rough = roughly(model, True)
+    rough = model.roughly(True)
     assert (rough is model) == (name in ("gaussian", "custom"))  # which are exact
     for S in SETS:
         assert rough.flip_gains(S).log_evidence == pytest.approx(model.log_evidence(S), abs=2e-4)
         np.testing.assert_allclose(rough.flip_gains(S).gains, model.flip_gains(S).gains, atol=1e-2)
-        assert roughly(rough, False).log_evidence(S) == pytest.approx(ALL[name]().log_evidence(S), abs=2e-6)
+        assert rough.roughly(False).log_evidence(S) == pytest.approx(ALL[name]().log_evidence(S), abs=2e-6)
 
 
 @members

@@ -62,6 +62,16 @@ class Volume:
         C = self._factor(S, units @ units.T)
         return -np.inf if C is None else self._log_volume(S, C)
 
+    def independent(self, items: IntArray, most: int) -> IntArray:
+        """The first items, at most `most`, without those in the span of earlier ones, sorted."""
+        kept: list[int] = []
+        for m in items:
+            if len(kept) == most:
+                break
+            if self.log_volume(np.array([*kept, m])) > -np.inf:
+                kept.append(int(m))
+        return np.sort(np.array(kept, dtype=np.int64))
+
     @underflow_is_zero
     def flip_gains(self, S: IntArray) -> VolumeGains:
         """log ν(S) and log s_m for every item, −inf inside the span; S must be independent. O(M|S|²)."""

@@ -12,12 +12,12 @@ from .chain.form_fit import form_of as form_of
 from .chain.form_without import Without as Without
 from .chain.form_without import forms_without as forms_without
 from .chain.grid import PriorSizes as PriorSizes
+from .chain.grid import grid_of as grid_of
 from .chain.problem import Grid as Grid
 from .chain.sample import CHAINS as CHAINS
-from .chain.sample import ChainSettings, Hyperparameters, Sample, sample
+from .chain.sample import Hyperparameters, Sample, sample
 from .chain.sample import can_sample as can_sample
-from .chain.sample import grid_of as grid_of
-from .local_search import NOTHING as NOTHING
+from .chain.settings import ChainSettings
 from .local_search import best_exchanges as best_exchanges
 from .local_search import diverse_sets as diverse_sets
 from .local_search import grow as grow

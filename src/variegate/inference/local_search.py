@@ -4,12 +4,11 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from ..sets import membership
+from ..sets import NOTHING, membership
 from ..types import IntArray
 from .target import Target
 
 IMPROVEMENT = 1e-8  # nats by which a move must raise log p(y, S)
-NOTHING = np.empty(0, dtype=np.int64)
 CHECKED = 3  # moves with the largest predicted value that are evaluated in each round
 
 
@@ -78,19 +77,14 @@ def best_exchanges(target: Target, S: IntArray, settled: IntArray = NOTHING) -> 
     ]
 
 
-def grow(
-    target: Target, size: int | None = None, start: IntArray | None = None, excluded: IntArray = NOTHING
-) -> IntArray:
+def grow(target: Target, size: int | None, start: IntArray = NOTHING, excluded: IntArray = NOTHING) -> IntArray:
     """Add the feature with the largest gain, except `excluded`, until there are `size` or while gains are positive."""
-    S = np.empty(0, dtype=np.int64) if start is None else start
-    limit = target.n_features if size is None else size
-    while len(S) < limit:
-        gains = target.log_odds(target.evaluate([S]))[0]
-        gains[S] = gains[excluded] = -np.inf
-        m = int(np.argmax(gains))
-        if gains[m] == -np.inf or (size is None and gains[m] <= 0):
+    S = start
+    while len(S) < (target.n_features if size is None else size):
+        m, gain = _best_flip(target, S, excluded, add=True)
+        if gain == -np.inf or (size is None and gain <= 0):
             break
-        S = np.sort(np.append(S, m))
+        S = np.setxor1d(S, [m])
     return S
 
 
@@ -121,14 +115,18 @@ def resize(target: Target, S: IntArray, size: int, settled: IntArray = NOTHING) 
     S stays smaller if no more features can be added.
     """
     while len(S) != size:
-        gains = target.log_odds(target.evaluate([S]))[0]
-        inside = membership([S], target.n_features)[0]
-        wrong = inside if len(S) < size else ~inside
-        gains = np.where(inside, -gains, gains)
-        gains[wrong] = -np.inf
-        gains[settled] = -np.inf
-        m = int(np.argmax(gains))
-        if gains[m] == -np.inf:
+        m, gain = _best_flip(target, S, settled, add=len(S) < size)
+        if gain == -np.inf:
             break
         S = np.setxor1d(S, [m])
     return S
+
+
+def _best_flip(target: Target, S: IntArray, settled: IntArray, *, add: bool) -> tuple[int, float]:
+    """The best addition, or the best removal, and its gain; −inf if there is none."""
+    gains = target.log_odds(target.evaluate([S]))[0]
+    possible = membership([S], target.n_features)[0] != add
+    possible[settled] = False
+    gains = np.where(possible, gains if add else -gains, -np.inf)
+    m = int(np.argmax(gains))
+    return m, float(gains[m])

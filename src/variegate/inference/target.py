@@ -15,8 +15,6 @@ from ..likelihoods import (
     GainsLikelihood,
     Likelihood,
     QuadraticLikelihood,
-    gains_are_exact,
-    roughly,
 )
 from ..priors import Prior, volume_prior
 from ..sets import as_index_set, as_size, membership
@@ -202,7 +200,7 @@ class Target:
     @property
     def exact_gains(self) -> bool:
         """Whether flip gains equal differences of log evidence; EP's are first-order."""
-        return gains_are_exact(self.likelihood)
+        return self.likelihood.exact_gains if isinstance(self.likelihood, GainsLikelihood) else True
 
     @property
     def evaluations_are_expensive(self) -> bool:
@@ -290,7 +288,9 @@ class Target:
 
     def roughly(self, rough: bool) -> Self:
         """The same with the rougher, faster likelihood used inside a fit, or with the accurate one."""
-        likelihood = roughly(self.likelihood, rough)
+        if not isinstance(self.likelihood, GainsLikelihood):
+            return self
+        likelihood = self.likelihood.roughly(rough)
         return self if likelihood is self.likelihood else self.with_likelihood(likelihood)
 
     def with_likelihood(self, likelihood: Likelihood) -> Self:

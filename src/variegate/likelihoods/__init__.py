@@ -42,8 +42,6 @@ from .protocol import (
     QuadraticLikelihood,
 )
 from .protocol import Predictor as Predictor
-from .protocol import gains_are_exact as gains_are_exact
-from .protocol import roughly as roughly
 from .survival import Cox
 from .survival import CoxTerms as CoxTerms
 from .survival import checked_times as checked_times

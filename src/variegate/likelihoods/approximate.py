@@ -12,7 +12,7 @@ from ..gram import GramRows
 from ..types import FloatArray, IntArray
 from . import checks
 from .auxiliary import Auxiliary, Dense
-from .flips import Factor, additions, exchanges, factorise, removals
+from .flips import Factor, additions, complements, exchanges, factorise, removals
 from .probe import Probe
 from .projection import covariate_design
 from .protocol import Coefficients, FlipGains, Predictive, QuadraticForm
@@ -204,7 +204,7 @@ class ApproximateLikelihood:
     def gram_rows(self, S: IntArray, auxiliary: Auxiliary) -> list[tuple[FloatArray, QuadraticForm]]:
         """Rows of the Gram matrix given the terms (|S|, M), and the form over all columns, without the shared part."""
         k = len(S)
-        rows = np.vstack([auxiliary.times(np.vstack([self._columns.rows(S), self._fixed])), auxiliary.information])
+        rows = np.vstack([auxiliary.times(self._rows(S)), auxiliary.information])
         dense = auxiliary.shared.P if isinstance(auxiliary.shared, Dense) else rows[:0]
         cross, squares = self._design.cross_and_squares(np.vstack([rows, dense]), auxiliary.precision[None])
         if auxiliary.shared is not None:
@@ -231,16 +231,12 @@ class ApproximateLikelihood:
     def _form(
         self, auxiliary: Auxiliary, cross: FloatArray, squares: FloatArray, information: FloatArray
     ) -> QuadraticForm:
-        factor = self._fixed_part(auxiliary)
-        V = factor.half_solve(np.ascontiguousarray(cross))
-        diagonal = np.maximum(squares - np.einsum("ij,ij->j", V, V), 0.0)
-        return QuadraticForm(auxiliary.precision, V, diagonal, information - factor.u @ V)
+        parts = complements(self._fixed_part(auxiliary), np.ascontiguousarray(cross), squares, information, 0.0)
+        return QuadraticForm(auxiliary.precision, *parts)
 
     def _fixed_part(self, auxiliary: Auxiliary) -> Factor:
         """Factor of the precision of the fixed coefficients."""
-        A = auxiliary.inner(self._fixed)
-        A.flat[:: len(A) + 1] += 1.0 / FIXED_VARIANCE
-        return factorise(A, self._fixed @ auxiliary.information)
+        return factorise(auxiliary.inner(self._fixed), self._fixed @ auxiliary.information, 1.0 / FIXED_VARIANCE)
 
     def probes(self, S: IntArray) -> list[Probe]:
         """The probe of other columns given S, with the terms of S, as in flip gains."""

@@ -49,9 +49,7 @@ class Predictor(NamedTuple):
 
 def draw_coefficients(Zt: FloatArray, prior: FloatArray, given: Auxiliary, rng: np.random.Generator) -> FloatArray:
     """Draw coefficients (k,) of the rows of Zt (k, N), with prior precisions `prior` (k,)."""
-    A = (Zt * given.precision) @ Zt.T
-    A.flat[:: len(A) + 1] += prior
-    factor = factorise(A, Zt @ given.information)
+    factor = factorise((Zt * given.precision) @ Zt.T, Zt @ given.information, prior)
     return factor._replace(u=factor.u + rng.standard_normal(len(prior))).mean()
 
 

@@ -16,8 +16,6 @@ from .protocol import (
     Predictor,
     QuadraticForm,
     QuadraticLikelihood,
-    gains_are_exact,
-    roughly,
 )
 
 
@@ -72,7 +70,7 @@ class SumLikelihood:
     @property
     def exact_gains(self) -> bool:
         """Whether the gains of all parts equal differences of log evidence."""
-        return all(gains_are_exact(part) for part in self.parts)
+        return all(part.exact_gains for part in self.parts)
 
     nuisance = np.nan
 
@@ -86,7 +84,7 @@ class SumLikelihood:
 
     def roughly(self, rough: bool) -> Self:
         """Return the same parts, each as precise as a fit needs it, or as users do."""
-        return type(self)([roughly(part, rough) for part in self.parts], n_jobs=self.n_jobs)
+        return type(self)([part.roughly(rough) for part in self.parts], n_jobs=self.n_jobs)
 
     def log_evidence(self, S: IntArray) -> float:
         """Sum of the parts' log evidence."""

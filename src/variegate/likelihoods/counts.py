@@ -124,8 +124,7 @@ class Poisson(Laplace[PoissonTerms]):
     ) -> None:
         design, weights = checks.measured(X, sample_weight)
         terms = _counts(y, exposure, weights)
-        options: dict[str, Any] = {"covariates": covariates, "sample_weight": weights}
-        super().__init__(design, terms, slab_precision=slab_precision, **options)
+        super().__init__(design, terms, slab_precision=slab_precision, covariates=covariates, sample_weight=weights)
 
     @property
     def noise_variance(self) -> float:
@@ -174,8 +173,7 @@ class NegativeBinomial(Laplace[NegativeBinomialTerms]):
         alpha = likeliest(counts, self._grid) if dispersion is None else checks.positive(dispersion, "dispersion")
         self._moderate = float(np.log(self._mean * alpha)) <= LARGEST_PSI
         terms = NegativeBinomialTerms(*counts, alpha)
-        options: dict[str, Any] = {"covariates": covariates, "sample_weight": weights}
-        super().__init__(design, terms, slab_precision=slab_precision, **options)
+        super().__init__(design, terms, slab_precision=slab_precision, covariates=covariates, sample_weight=weights)
 
     @property
     def can_augment(self) -> bool:  # type: ignore[override]

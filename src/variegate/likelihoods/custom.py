@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -26,6 +26,7 @@ class CustomLikelihood:
     False
     """
 
+    exact_gains = True
     flip_gains: Callable[[IntArray], FlipGains]
     flip_gains_many: Callable[[Sequence[IntArray]], tuple[FloatArray, FloatArray]]
 
@@ -59,6 +60,10 @@ class CustomLikelihood:
                 self._remembered.popitem(last=False)
         self._remembered.move_to_end(key)
         return self._remembered[key]
+
+    def roughly(self, rough: bool) -> Self:
+        """Return itself: the function has one precision."""
+        return self
 
     def _flip_gains(self, S: IntArray) -> FlipGains:
         gains = np.asarray(self._gains(S), dtype=np.float64)

@@ -88,8 +88,7 @@ def _marginals(problem: Problem, sites: FloatArray) -> tuple[Factor, FloatArray,
     Zt, copies = problem.Zt, problem.copies
     # a C-ordered matrix is its own transpose in F order, and syrk does half the work of a matrix product
     A = blas.dsyrk(1.0, (Zt * np.sqrt(copies * sites[0])).T, trans=1, lower=1).T
-    A.flat[:: len(A) + 1] += problem.prior
-    factor = factorise(A, Zt @ (copies * sites[1]))
+    factor = factorise(A, Zt @ (copies * sites[1]), problem.prior)
     V = factor.half_solve(Zt.copy())
     marginals = np.empty((2, Zt.shape[1]))
     np.matmul(factor.u, V, out=marginals[0])

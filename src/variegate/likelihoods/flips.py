@@ -65,24 +65,32 @@ class Flips(NamedTuple):
     explained: FloatArray  # (M,) e_m²/d_m
 
 
-def factorise(A: FloatArray, r: FloatArray) -> Factor:
-    """Factor a positive definite A (k, k); it is overwritten."""
+def factorise(A: FloatArray, r: FloatArray, prior: FloatArray | float = 0.0) -> Factor:
+    """Factor A (k, k) plus diag(prior), which must be positive definite; A is overwritten."""
     if not len(r):
         return Factor(A, r)
+    A.flat[:: len(A) + 1] += prior
     L, info = lapack.dpotrf(A.T, lower=1, overwrite_a=1, clean=1)
     if info != 0:
         raise np.linalg.LinAlgError("information matrix not positive definite: raise the slab precision")
     return Factor(L, blas.dtrsv(L, r, lower=1))
 
 
-def additions(factor: Factor, cross: FloatArray, diagonal: FloatArray, r: FloatArray, c: float) -> Flips:
-    """Flips of all M columns as if none were in the set.
+def complements(
+    factor: Factor, cross: FloatArray, diagonal: FloatArray, r: FloatArray, c: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """L⁻¹ cross (k, M), and d and e (M,) of all M columns as if none were in the set.
 
     cross (k, M): the set's columns against all, overwritten; diagonal (M,) without the prior; r (M,).
     """
     V = factor.half_solve(cross)
     d = np.maximum(diagonal - np.einsum("ij,ij->j", V, V), 0.0) + c  # ≥ c except for rounding
-    e = r - factor.u @ V
+    return V, d, r - factor.u @ V
+
+
+def additions(factor: Factor, cross: FloatArray, diagonal: FloatArray, r: FloatArray, c: float) -> Flips:
+    """Flips of all M columns as if none were in the set; the arguments are those of `complements`."""
+    _, d, e = complements(factor, cross, diagonal, r, c)
     return Flips(np.log(d), e * e / d)
 
 
@@ -90,11 +98,9 @@ def exchanges(factor: Factor, cross: FloatArray, diagonal: FloatArray, r: FloatA
     """Changes (k, M) when member j is exchanged for column m, not a member, from one factor.
 
     With W = A⁻¹ cross and p = diag A⁻¹, removing j adds W_jm²/p_j to d_m and W_jm μ_j/p_j to e_m. The arguments are
-    those of `additions`. O(k²M); the additions to each of k sets S∖j would take k times as long.
+    those of `complements`. O(k²M); the additions to each of k sets S∖j would take k times as long.
     """
-    V = factor.half_solve(cross)
-    d = np.maximum(diagonal - np.einsum("ij,ij->j", V, V), 0.0) + c
-    e = r - factor.u @ V
+    V, d, e = complements(factor, cross, diagonal, r, c)
     W: FloatArray = blas.dtrsm(1.0, factor.L, V, lower=1, trans_a=1)
     p, mu = factor.inverse_diagonal()[:, None], factor.mean()[:, None]
     d = d + W * W / p

@@ -51,6 +51,10 @@ class Gaussian:
     (4,)
     """
 
+    exact_gains = True
+    n_outcomes = 1
+    nuisance = np.nan
+
     def __init__(
         self,
         X: Any,
@@ -89,6 +93,10 @@ class Gaussian:
 
     def with_nuisance(self, value: float) -> Self:
         """Return itself: there is no nuisance parameter."""
+        return self
+
+    def roughly(self, rough: bool) -> Self:
+        """Return itself: the evidence is exact."""
         return self
 
     def log_evidence(self, S: IntArray) -> float:
@@ -132,9 +140,6 @@ class Gaussian:
     def can_augment(self) -> bool:
         """True: no auxiliary variables are needed."""
         return True
-
-    n_outcomes = 1
-    nuisance = np.nan
 
     @property
     def widths(self) -> IntArray:
@@ -235,8 +240,7 @@ class Gaussian:
         if block is None:
             block = self._gram.block(S)
         A = self._data.gram_block(S) if block is None else block
-        A.flat[:: len(S) + 1] += self.slab_precision
-        return factorise(A, self._data.information[S])
+        return factorise(A, self._data.information[S], self.slab_precision)
 
     def _log_evidence(self, factor: Factor) -> float:
         a, a0, b0 = self._shape, self.noise_shape, self.noise_rate

@@ -15,8 +15,6 @@ from .protocol import (
     Predictor,
     QuadraticForm,
     QuadraticLikelihood,
-    gains_are_exact,
-    roughly,
 )
 
 
@@ -61,7 +59,7 @@ class Grouped:
     @property
     def exact_gains(self) -> bool:
         """Whether gains equal differences of log evidence."""
-        return gains_are_exact(self.likelihood)
+        return bool(self.likelihood.exact_gains)
 
     @property
     def slab_precision(self) -> float:
@@ -70,9 +68,7 @@ class Grouped:
 
     def with_slab_precision(self, c: float) -> Self:
         """Return the same units with another slab precision."""
-        twin = copy.copy(self)
-        twin.likelihood = self.likelihood.with_slab_precision(c)
-        return twin
+        return self._over(self.likelihood.with_slab_precision(c))
 
     @property
     def nuisance(self) -> float:
@@ -81,14 +77,15 @@ class Grouped:
 
     def with_nuisance(self, value: float) -> Self:
         """Return the same units with another nuisance parameter."""
-        twin = copy.copy(self)
-        twin.likelihood = self.likelihood.with_nuisance(value)
-        return twin
+        return self._over(self.likelihood.with_nuisance(value))
 
     def roughly(self, rough: bool) -> Self:
         """Return the same units with the likelihood as precise as a fit needs it, or as users do."""
+        return self._over(self.likelihood.roughly(rough))
+
+    def _over(self, likelihood: Any) -> Self:
         twin = copy.copy(self)
-        twin.likelihood = roughly(self.likelihood, rough)
+        twin.likelihood = likelihood
         return twin
 
     def columns(self, S: IntArray) -> IntArray:

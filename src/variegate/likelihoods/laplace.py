@@ -109,9 +109,7 @@ class Laplace(ApproximateLikelihood, Generic[SomeTerms]):
             here = nothing
         for _ in range(MAX_STEPS):
             given = here.derivatives.expanded(here.xi)
-            A = given.inner(Zt)
-            A.flat[:: len(A) + 1] += prior
-            factor = factorise(A, Zt @ given.information)
+            factor = factorise(given.inner(Zt), Zt @ given.information, prior)
             step = factor.mean() - here.w
             gained = float(step @ (Zt @ here.derivatives.slope - prior * here.w))
             if gained <= SETTLED:

@@ -11,7 +11,7 @@ from . import augmentation, checks, ep
 from .approximate import FIXED_VARIANCE, TALL, ApproximateLikelihood, Solution
 from .auxiliary import Auxiliary
 from .protocol import Predictive
-from .recent import RecentSites
+from .recent_sites import RecentSites
 from .tilted import log_averages
 
 

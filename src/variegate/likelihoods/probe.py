@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from ..types import FloatArray, IntArray
-from .flips import Factor
+from .flips import Factor, complements
 
 
 class Probe(NamedTuple):
@@ -29,10 +29,9 @@ class Probe(NamedTuple):
 
     def of(self, cross: FloatArray, shared: FloatArray, squares: FloatArray | None) -> "Neighbours":
         """The evidence of w columns given S, from their products (., w) with `rows`, `shared` and the precision."""
-        V = self.factor.half_solve(np.ascontiguousarray(cross[:-1], dtype=np.float64))
+        products = np.ascontiguousarray(cross[:-1], dtype=np.float64)
         whole = np.full(cross.shape[1], self.total) if squares is None else squares - np.square(shared).sum(axis=0)
-        d = np.maximum(whole - np.einsum("ij,ij->j", V, V), 0.0) + self.slab_precision
-        e = cross[-1] - self.factor.u @ V
+        V, d, e = complements(self.factor, products, whole, cross[-1], self.slab_precision)
         W = blas.dtrsm(1.0, self.factor.L, V, lower=1, trans_a=1) if len(V) else V
         return Neighbours(d, e, W[: self.size])
 

@@ -92,6 +92,15 @@ class GainsLikelihood(Likelihood, Protocol):
     False
     """
 
+    @property
+    def exact_gains(self) -> bool:
+        """Whether gains equal differences of log evidence."""
+        ...
+
+    def roughly(self, rough: bool) -> Self:
+        """The same with the precision that a variational fit needs, or that users need; itself if it has only one."""
+        ...
+
     def flip_gains(self, S: IntArray) -> FlipGains:
         """Gains of every feature given the set S."""
         ...
@@ -178,6 +187,11 @@ class QuadraticLikelihood(FlipLikelihood, Protocol):
         ...
 
     @property
+    def can_augment(self) -> bool:
+        """Whether it is an `AugmentedLikelihood` for these data: exactly the form, given variables that are drawn."""
+        ...
+
+    @property
     def widths(self) -> IntArray:
         """Number of columns of each feature (M,)."""
         ...
@@ -241,11 +255,6 @@ class AugmentedLikelihood(QuadraticLikelihood, Protocol):
     True
     """
 
-    @property
-    def can_augment(self) -> bool:
-        """Whether auxiliary variables can be drawn for these data."""
-        ...
-
     def draw_predictor(self, S: IntArray, c: float, auxiliary: Any, rng: np.random.Generator) -> Predictor | None:
         """Draw coefficients given the set, the slab precision and the auxiliary variables (None at the start).
 
@@ -284,42 +293,3 @@ class PredictiveLikelihood(Likelihood, Protocol):
     def predictive(self, S: IntArray, X_new: Any, covariates: Any = None) -> Predictive:
         """Predictive law of the rows of X_new (n, M) given S."""
         ...
-
-
-@runtime_checkable
-class ApproximateGains(GainsLikelihood, Protocol):
-    """A likelihood that says whether its gains are exact; other likelihoods are assumed to have exact gains.
-
-    >>> from variegate.likelihoods import Gaussian
-    >>> isinstance(Gaussian(np.eye(3), np.arange(3.0)), ApproximateGains)
-    False
-    """
-
-    @property
-    def exact_gains(self) -> bool:
-        """Whether gains equal differences of log evidence."""
-        ...
-
-
-def gains_are_exact(likelihood: Any) -> bool:
-    """Whether flip gains equal differences of log evidence."""
-    return likelihood.exact_gains if isinstance(likelihood, ApproximateGains) else True
-
-
-@runtime_checkable
-class RoughLikelihood(Likelihood, Protocol):
-    """A likelihood that can be evaluated faster and less precisely.
-
-    >>> from variegate.likelihoods import CustomLikelihood
-    >>> isinstance(CustomLikelihood(lambda S: 0.0, n_features=3), RoughLikelihood)
-    False
-    """
-
-    def roughly(self, rough: bool) -> Self:
-        """The same with the precision that a variational fit needs, or that users need."""
-        ...
-
-
-def roughly(likelihood: Any, rough: bool) -> Any:
-    """The likelihood with the precision that a fit needs, or that users need; itself if it has only one."""
-    return likelihood.roughly(rough) if isinstance(likelihood, RoughLikelihood) else likelihood

@@ -263,8 +263,9 @@ class Cox(Laplace[CoxTerms]):
         if codes is not None and codes.shape != (N,):
             raise ValueError(f"strata must hold a label for each of the {N} rows, got shape {np.shape(strata)}.")
         terms = CoxTerms.of(t, happened, begin, codes, weights)
-        options: dict[str, Any] = {"covariates": covariates, "sample_weight": weights, "intercept": False}
-        super().__init__(design, terms, slab_precision=slab_precision, **options)
+        super().__init__(
+            design, terms, slab_precision=slab_precision, covariates=covariates, sample_weight=weights, intercept=False
+        )
         numbers = labels is not None and labels.dtype.kind in "iufb"  # other labels are replaced by their positions
         stratum = np.zeros(N) if codes is None else labels[codes] if numbers and labels is not None else codes
         self.event_times = np.unique(np.stack([stratum, t])[:, (happened > 0) & (weights > 0)], axis=1)

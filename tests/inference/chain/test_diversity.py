@@ -8,7 +8,7 @@ from inference_problems import correlated_data, similarity_of_columns
 from oracle import all_sets
 from variegate.inference import ChainSettings, ConvergenceWarning, Target, sample
 from variegate.inference.chain.enumeration import enumerate_sets
-from variegate.inference.chain.grid import hyperparameter_grid
+from variegate.inference.chain.grid import grid_of
 from variegate.likelihoods import Gaussian
 from variegate.posterior import Posterior
 from variegate.priors import dpp_prior
@@ -93,7 +93,7 @@ def test_exchanges_and_odds_are_differences_of_the_joint():
 def test_the_grid_of_expected_sizes_reaches_half_of_any_rank(rank):
     X = np.random.default_rng(0).normal(size=(20, rank))
     prior = dpp_prior(np.eye(rank), expected_size=3, diversity=2.0)
-    grid = hyperparameter_grid(Target(Gaussian(X, X[:, 0]), prior), 1.0, average_size=True, average_slab=False)
+    grid = grid_of(Target(Gaussian(X, X[:, 0]), prior), ChainSettings(average_slab=False))
     assert np.isfinite(grid.log_kappa).all()
     assert (np.diff(grid.log_kappa) > 0).all()
     assert prior.shifted(grid.log_kappa[-1]).expected_size > 0.499 * rank

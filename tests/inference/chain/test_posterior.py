@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from chain_problems import Enumerated, Pace, close, make_target, model_of, walk
+from chain_problems import Enumerated, Local, Pace, advance, close, make_target, model_of, walk
 from inference_problems import correlated_data, similarity_of_columns
 from oracle import all_sets
 from variegate.inference import ChainSettings, ConvergenceWarning, Target, sample
@@ -217,12 +217,12 @@ def test_a_form_without_acceptance_would_be_wrong():
     target = Target(ByEvidence(X, y, slab_precision=0.1), bernoulli_prior(6, expected_size=2), family="bernoulli")
     model, rng = model_of(target), np.random.default_rng(0)
     position = model.at_start(NONE, rng)
-    local = model.local(NONE, np.ones(6, dtype=bool))
+    local = Local.of(model, NONE, np.ones(6, dtype=bool))
     ends = []
     for _ in range(400):
         forgetful = position._replace(excess=np.nan)  # a comparison with NaN is never true: nothing is accepted
-        assert np.array_equal(model.advance(forgetful, local, Pace(0.1, 3.0, 1), rng)[0].S, position.S)
-        position = model.advance(position._replace(excess=-np.inf), local, Pace(0.1, 3.0, 1), rng)[0]  # all is
+        assert np.array_equal(advance(local, forgetful, Pace(0.1, 3.0, 1), rng)[0].S, position.S)
+        position = advance(local, position._replace(excess=-np.inf), Pace(0.1, 3.0, 1), rng)[0]  # all is
         ends.append(position.S)
     shares = np.bincount(np.concatenate(ends), minlength=6) / len(ends)
     assert np.abs(shares - Enumerated(model).inclusion).max() > 0.1

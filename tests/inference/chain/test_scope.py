@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from chain_problems import Enumerated, Pace, close, make_target, model_of, walk
+from chain_problems import Enumerated, Local, Pace, advance, close, make_target, model_of, walk
 from variegate.inference import ChainSettings, ConvergenceWarning, Target, sample
 from variegate.inference.chain import run
 from variegate.inference.chain.sample import CHAINS
 from variegate.inference.chain.scope import scope_probabilities, survey
-from variegate.likelihoods import Gaussian
+from variegate.likelihoods import Gaussian, Grouped
 from variegate.priors import bernoulli_prior
 
 pytestmark = pytest.mark.usefixtures("chains")
@@ -52,6 +52,21 @@ def test_scopes_of_part_of_the_features_give_the_same_answer(monkeypatch, size):
     assert close(found, Enumerated(model_of(target)))
 
 
+def test_chains_can_start_empty_if_features_have_more_columns_than_the_scope(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 9))
+    target = Target(
+        Grouped(Gaussian(X, X[:, 4] + rng.normal(size=30)), np.repeat(np.arange(3), 3)),
+        bernoulli_prior(3, expected_size=1),
+        "bernoulli",
+    )
+    monkeypatch.setattr(run, "ALL", 1)
+    monkeypatch.setattr(run, "SCOPE", 2)
+    found = sample(target, 1, ChainSettings(tol=0.02, **NOT), starts=[NONE] * CHAINS)
+    off = np.abs(found.inclusion - Enumerated(model_of(target)).inclusion)
+    assert (off <= 4 * found.inclusion_errors + 2e-3).all()
+
+
 def test_surveys_are_few_after_burn_in(monkeypatch):
     """A survey of very many features takes longer than a lap, and says little that is new."""
     surveyed, look = [], run.survey
@@ -78,10 +93,10 @@ def test_a_survey_has_the_conditionals_of_all_features(task):
     target = make_target("dpp", task=task, M=8)
     model, S, rng = model_of(target), np.array([1, 5]), np.random.default_rng(0)
     position = model.at_start(S, rng)
-    local = model.local(S, np.ones(8, dtype=bool))
+    local = Local.of(model, S, np.ones(8, dtype=bool))
     found = survey(model, position)
     # the same from the chain's own kernel: no time passes, so ∫ p dt / t is p at S
-    tiny = model.advance(position, local, Pace(0.1, 1e-12, 1), rng)[1]
+    tiny = advance(local, position, Pace(0.1, 1e-12, 1), rng)[1]
     assert np.allclose(found.probability, tiny.inclusion / tiny.weight)
     assert (found.score >= found.probability - 1e-9).sum() >= 6  # similarity of the prior is left out of the score
 

@@ -9,14 +9,14 @@ import numpy.typing as npt
 from ...types import FloatArray, IntArray
 from .errors import Averages
 from .evidence import log_evidences
-from .model import Draw, Model, Position
-from .run import Chains
+from .model import Draw, Model
+from .run import MOST_KEPT, Chains
+from .workspace import Local
 
 MOST = 4096  # sets: all subsets of twelve features
 # sets × slab precisions × (columns of a set)³: 0.2 s for twelve features of one column, 12 s for twelve of ten
 WORK = 3e8
 FEATURES = 128  # that can be in or out; with more than 91, only sets of one feature number at most MOST
-KEPT = 4000  # pairs of a set and a slab precision that represent the posterior: as many as chains keep
 
 
 def can_enumerate(model: Model) -> bool:
@@ -35,9 +35,9 @@ def can_enumerate(model: Model) -> bool:
 def enumerate_sets(model: Model) -> Chains:
     """The posterior over all sets and hyperparameters, and sets that represent it. O(J 2^M) evidences."""
     M, grid = model.target.n_features, model.grid
-    local = model.local(model.included, model.free)
+    local = Local.of(model, model.included, model.free)
     inside, log_prior = _sets(model, local.features)
-    problem = model.problem(local, Position(local.features, None, (0, 0)))
+    problem = local.problem(local.features, None)
     joint = log_prior[:, None] + log_evidences(problem, local.state(model.included), inside, grid.log_c)
     sizes, log_normalizer = inside.sum(axis=1), grid.log_normalizer if model.target.size is None else np.zeros(1)
     pairs, visits = np.zeros_like(joint), np.zeros(grid.log_prior.shape)
@@ -85,10 +85,10 @@ def _sets(model: Model, features: IntArray) -> tuple[npt.NDArray[np.bool_], Floa
 
 
 def _systematic(pairs: FloatArray) -> tuple[IntArray, IntArray]:
-    """Positions of KEPT pairs, each as often as its probability says, to within one.
+    """Positions of MOST_KEPT pairs (set, slab precision), each as often as its probability says, to within one.
 
     They are ordered, so every n-th of them is such a selection too.
     """
-    chosen = np.searchsorted(np.cumsum(pairs), (np.arange(KEPT) + 0.5) / KEPT * pairs.sum() * (1 - 1e-12))
+    chosen = np.searchsorted(np.cumsum(pairs), (np.arange(MOST_KEPT) + 0.5) / MOST_KEPT * pairs.sum() * (1 - 1e-12))
     rows, slabs = np.unravel_index(chosen, pairs.shape)
     return np.asarray(rows, dtype=np.int64), np.asarray(slabs, dtype=np.int64)

@@ -25,8 +25,10 @@ from ...threads import one_blas_thread
 from ...types import FloatArray, IntArray
 from ..target import Target
 from .form import Form
+from .grid import grid_of
 from .model import Model
-from .sample import ChainSettings, Sample, grid_of
+from .sample import Sample
+from .settings import ChainSettings
 
 EXPANDED = 40  # posterior sets that the form is expanded around
 FITTED, THINNED, GROWN = 300, 100, 100  # sets to fit: posterior sets as they are, with members removed, with more

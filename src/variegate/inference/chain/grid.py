@@ -16,6 +16,7 @@ from ...likelihoods import QuadraticLikelihood
 from ...types import FloatArray
 from ..target import Target
 from .problem import Grid
+from .settings import ChainSettings
 
 SIZE_STEP, SLAB_STEP = 0.25, 0.5  # spacing of the grid, in logs
 SMALLEST_SIZE = 0.1  # smallest expected size of the prior
@@ -55,15 +56,16 @@ class PriorSizes(NamedTuple):
         return float(brentq(lambda t: self.expected(t) - size, middle - 50.0, middle + 50.0, xtol=1e-12))
 
 
-def hyperparameter_grid(target: Target, noise_variance: float, *, average_size: bool, average_slab: bool) -> Grid:
-    """The grid of hyperparameters; one that is not averaged over has a single point, the target's value."""
-    prior = PriorSizes.of(target)
-    log_kappa = _log_kappa(prior) if average_size and target.size is None else np.zeros(1)
+def grid_of(target: Target, settings: ChainSettings) -> Grid:
+    """The hyperparameters that are averaged over; one that is not has a single point, the target's value."""
+    likelihood, prior = cast(QuadraticLikelihood, target.likelihood), PriorSizes.of(target)
+    noise_variance = likelihood.noise_variance
+    log_kappa = _log_kappa(prior) if settings.average_size and target.size is None else np.zeros(1)
     log_normalizer = np.array([_log_normalizer(target, prior, float(t)) for t in log_kappa])
     log_size = np.log([target.size or prior.expected(float(t)) for t in log_kappa])
     given = np.log([target.slab_precision or 1.0])
-    columns = float(np.mean(cast(QuadraticLikelihood, target.likelihood).widths))  # per feature
-    log_c = _log_slab(log_size + np.log(columns), noise_variance) if average_slab else given
+    columns = float(np.mean(likelihood.widths))  # per feature
+    log_c = _log_slab(log_size + np.log(columns), noise_variance) if settings.average_slab else given
     log_prior = np.zeros((len(log_kappa), len(log_c)))
     if len(log_kappa) > 1:
         log_prior -= log_size[:, None]  # p(s) ∝ 1/s² on a grid evenly spaced in log s

@@ -11,8 +11,11 @@ import numpy as np
 from ...threads import allowed
 from ...types import FloatArray, IntArray
 from .errors import Averages, Batches
-from .model import Draw, Local, Model, Pace, Position
+from .model import Draw, Model, Position
 from .scope import draw_scope, scope_probabilities, survey
+from .settings import ChainSettings
+from .stretch import Pace, advance
+from .workspace import Local
 
 # Steps between draws of hyperparameters or auxiliary variables, and columns in scope. Two classes, N = 500, M = 2000,
 # largest error after one second: 0.090 (40 steps, 512 features), 0.063 (60, 384), 0.069 (80, 384).
@@ -36,13 +39,7 @@ PATIENCE = 1.15  # factor by which the number of laps grows between two checks o
 # have errors of their own, is 0.00035 if every lap does, 0.00036 with one in four, 0.00037 with only the first of 37.
 SURVEYED = 8
 KEPT = 8  # sets kept per lap and chain
-
-
-class Limits(NamedTuple):
-    """When to stop: at an error of `tol` for every feature, or after `max_laps`."""
-
-    tol: float
-    max_laps: int
+MOST_KEPT = 4000  # sets kept in all; when there are more, every second lap is dropped
 
 
 class Lap(NamedTuple):
@@ -93,8 +90,8 @@ class Runner:
         for t in range(plan.stretches):
             if stop.is_set():
                 return
-            self._update_scope(scope, t)
-            self.position, found = self.model.advance(self.position, self.local, plan.pace, self.rng)  # type: ignore[arg-type]
+            self.local = self._local_at(t, scope)
+            self.position, found = advance(self.local, self.position, plan.pace, self.rng)
             self.inclusion[found.features] += found.inclusion
             self.weight += found.weight  # also of features out of scope, which were not in the set
             self.visits += found.visits
@@ -106,12 +103,13 @@ class Runner:
             if plan.surveyed:
                 self._survey(plan.pace.time * plan.pace.rounds)
 
-    def _update_scope(self, scope: FloatArray | None, t: int) -> None:
-        if scope is None and self.local is None:
-            self.local = self.model.local(self.position.S, np.ones(len(self.inclusion), dtype=bool))
-        elif scope is not None and t % self.same_scope == 0:
-            inside = draw_scope(self.position.S, scope, self.rng)
-            self.local = self.model.local(self.position.S, inside, scope)
+    def _local_at(self, t: int, scope: FloatArray | None) -> Local:
+        """The features that can move in stretch t."""
+        if self.local is not None and (scope is None or t % self.same_scope):
+            return self.local
+        S = self.position.S
+        inside = np.ones(len(self.inclusion), dtype=bool) if scope is None else draw_scope(S, scope, self.rng)
+        return Local.of(self.model, S, inside, scope)
 
     def _survey(self, weight: float) -> None:
         """Count every feature once more, whether or not it was in scope."""
@@ -127,19 +125,50 @@ def run_chains(
     model: Model,
     starts: Sequence[IntArray],
     rng: np.random.Generator,
-    limits: Limits,
+    settings: ChainSettings,
     callback: Callable[[int, Averages], None] | None = None,
 ) -> Chains:
     """Run burn-in, then laps. Results depend on the generator and the starts, not on the number of threads.
 
     On Ctrl-C the laps so far are returned; if there are fewer than two, KeyboardInterrupt is raised.
     """
+    runners, n, plan = _at_start(model, starts, rng)
+    scope, pace = _burn_in(runners, n, plan)
+    batches, kept = Batches(len(runners), model.target.n_features, counted=not model.augments), _Kept(model)
+    interrupted, check = False, FEWEST if runners[0].position.auxiliary is None else FEWEST_AUGMENTED
+    try:
+        while batches.laps < settings.max_laps:
+            _lap(runners, scope, Lap(pace, plan.stretches, model.augments and batches.laps % SURVEYED == 0))
+            batches.add(np.stack([r.inclusion for r in runners]), np.stack([r.weight for r in runners]))
+            kept.add(runners)
+            if batches.laps < check:
+                continue
+            check = int(np.ceil(PATIENCE * batches.laps))
+            averages = batches.averages()
+            if callback is not None:
+                callback(batches.laps, averages)
+            if averages.error.max() <= settings.tol:
+                break
+    except KeyboardInterrupt:
+        if batches.laps < 2:
+            raise
+        interrupted = True
+    averages = batches.averages()
+    averages.inclusion[model.included] = 1.0
+    converged = bool(averages.error.max() <= settings.tol) and not interrupted
+    return Chains(
+        averages, kept.draws, kept.visits / kept.visits.sum(), batches.laps, kept.steps, converged, interrupted
+    )
+
+
+def _at_start(model: Model, starts: Sequence[IntArray], rng: np.random.Generator) -> tuple[list[Runner], int, Lap]:
+    """The chains at their starts, the number of features in scope, and how a lap is run at first."""
     M, children = model.target.n_features, rng.spawn(len(starts))
     positions = [model.at_start(S, child) for S, child in zip(starts, children, strict=True)]
     changing = model.augments and positions[0].auxiliary is not None
     columns = int(model.likelihood.widths.sum())
     n = SCOPE * M // columns if changing or columns > ALL else M
-    n = max(n, 4 * max(len(S) for S in starts))
+    n = max(n, 1, 4 * max(len(S) for S in starts))  # features may have more than SCOPE columns
     if n >= M and positions[0].auxiliary is None:
         model = model.complete()
     elif n >= M and not model.augments and model.is_tall:
@@ -150,37 +179,12 @@ def run_chains(
     stretches = max(1, LAP // (FLIPS * pace.rounds))
     same = SAME_SCOPE if changing else stretches
     runners = [Runner(model.own(), p, child, same) for p, child in zip(positions, children, strict=True)]
-    scope, pace = _burn_in(runners, n, pace, max(1, stretches // 2))
-    batches, kept = Batches(len(runners), M, counted=not model.augments), _Kept(model)
-    interrupted, check = False, FEWEST if positions[0].auxiliary is None else FEWEST_AUGMENTED
-    try:
-        while batches.laps < limits.max_laps:
-            _lap(runners, scope, Lap(pace, stretches, model.augments and batches.laps % SURVEYED == 0))
-            batches.add(np.stack([r.inclusion for r in runners]), np.stack([r.weight for r in runners]))
-            kept.add(runners)
-            if batches.laps < check:
-                continue
-            check = int(np.ceil(PATIENCE * batches.laps))
-            averages = batches.averages()
-            if callback is not None:
-                callback(batches.laps, averages)
-            if averages.error.max() <= limits.tol:
-                break
-    except KeyboardInterrupt:
-        if batches.laps < 2:
-            raise
-        interrupted = True
-    averages = batches.averages()
-    averages.inclusion[model.included] = 1.0
-    converged = bool(averages.error.max() <= limits.tol) and not interrupted
-    return Chains(
-        averages, kept.draws, kept.visits / kept.visits.sum(), batches.laps, kept.steps, converged, interrupted
-    )
+    return runners, n, Lap(pace, stretches)
 
 
-def _burn_in(runners: list[Runner], n: int, pace: Pace, stretches: int) -> tuple[FloatArray | None, Pace]:
+def _burn_in(runners: list[Runner], n: int, plan: Lap) -> tuple[FloatArray | None, Pace]:
     """Run laps that do not count, to choose the time of a round and the features in scope."""
-    M = runners[0].model.target.n_features
+    M, pace, stretches = runners[0].model.target.n_features, plan.pace, max(1, plan.stretches // 2)
     scores = [survey(r.model, r.position).score for r in runners] if n < M else []
     scope = scope_probabilities(np.mean(scores, axis=0), n) if n < M else None
     for lap in range(BURN_IN):
@@ -235,8 +239,6 @@ def _lap(runners: list[Runner], scope: FloatArray | None, plan: Lap) -> None:
 class _Kept:
     """Sets and hyperparameters that the chains visited."""
 
-    MOST = 4000  # sets; when there are more, every second lap is dropped
-
     def __init__(self, model: Model) -> None:
         self.laps: list[list[Draw]] = []
         self.visits = np.zeros(model.grid.log_prior.shape)
@@ -249,7 +251,7 @@ class _Kept:
         if self.seen % self.every == 0:
             self.laps.append([draw for r in runners for draw in r.draws])
         self.seen += 1
-        if sum(map(len, self.laps)) > self.MOST and len(self.laps) > 1:
+        if sum(map(len, self.laps)) > MOST_KEPT and len(self.laps) > 1:
             self.laps, self.every = self.laps[::2], 2 * self.every
 
     @property

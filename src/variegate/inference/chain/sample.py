@@ -3,52 +3,28 @@
 import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple, Self, cast
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from ...dpp import SetDistribution, with_inclusion_prob
-from ...likelihoods import AugmentedLikelihood, ExpandedLikelihood, QuadraticLikelihood
+from ...likelihoods import AugmentedLikelihood, ExpandedLikelihood
 from ...messages import Argument, Message
-from ...sets import as_count, as_index_set
+from ...sets import NOTHING, as_count, as_index_set
 from ...types import FloatArray, IntArray
-from ..local_search import NOTHING
 from ..progress import Callback, ConvergenceWarning, Progress
 from ..target import Target
 from .enumeration import can_enumerate, enumerate_sets
 from .errors import Averages
-from .grid import PriorSizes, hyperparameter_grid
+from .grid import PriorSizes, grid_of
 from .model import Model
-from .problem import Grid
-from .run import Chains, Limits, run_chains
+from .run import Chains, run_chains
+from .settings import ChainSettings
 from .starts import first_sets
 
 CHAINS = 4  # independent chains, in parallel threads
-
-
-@dataclass(frozen=True)
-class ChainSettings:
-    """When the chains stop, and which hyperparameters are averaged over.
-
-    `tol` is the largest Monte Carlo error of an inclusion probability, `max_laps` the limit, in laps of about 1,000
-    steps per chain. Hyperparameters that are not averaged over keep the target's values.
-
-    >>> ChainSettings(tol=0.01).max_laps
-    200
-    """
-
-    tol: float = 0.03
-    max_laps: int = 200
-    average_size: bool = True
-    average_slab: bool = True
-
-    def __post_init__(self) -> None:
-        if not self.tol > 0:  # or nan
-            raise ValueError(f"tol must be an error above zero, got {self.tol!r}.")
-        if not (isinstance(self.max_laps, int | np.integer) and self.max_laps >= 1):
-            raise ValueError(f"max_laps must be a whole number, at least 1, got {self.max_laps!r}.")
 
 
 class Hyperparameters(NamedTuple):
@@ -187,7 +163,7 @@ def sample(
         )
     grid = grid_of(target, settings)
     model = Model(target, grid, included, excluded)
-    _check_conditions(model)
+    _check_possible(model)
 
     def report(laps: int, averages: Averages) -> None:
         if callback is not None:
@@ -201,7 +177,7 @@ def sample(
             report(1, found.averages)
             return _value(model, settings, found)
         starts = first_sets(model, CHAINS, rng) if starts is None else [model.possible(S, rng) for S in starts]
-        found = run_chains(model, starts, rng, Limits(settings.tol, settings.max_laps), report)
+        found = run_chains(model, starts, rng, settings, report)
     _warn_if_cut_short(found, settings)
     return _value(model, settings, found)
 
@@ -236,7 +212,7 @@ def _checked_conditions(target: Target, included: npt.ArrayLike, excluded: npt.A
     return within, without
 
 
-def _check_conditions(model: Model) -> None:
+def _check_possible(model: Model) -> None:
     """Raise if no set meets the conditions."""
     target, included = model.target, model.included
     if target.prior_has_volume and target.volume.log_volume(included) == -np.inf:
@@ -265,17 +241,10 @@ def quick_sets(target: Target, n: int, rng: np.random.Generator) -> list[IntArra
     """Draw n sets by short chains with the target's hyperparameters; an empty list if chains cannot run."""
     if not can_sample(target):
         return []
-    model = Model(target, grid_of(target, ChainSettings(average_size=False, average_slab=False)))
-    draws = run_chains(model, first_sets(model, n, rng), rng, Limits(np.inf, 1)).draws
+    short = ChainSettings(tol=np.inf, max_laps=1, average_size=False, average_slab=False)
+    model = Model(target, grid_of(target, short))
+    draws = run_chains(model, first_sets(model, n, rng), rng, short).draws
     return [draws[i].S for i in np.linspace(0, len(draws) - 1, n).round().astype(int)]
-
-
-def grid_of(target: Target, settings: ChainSettings) -> Grid:
-    """The hyperparameters that chains with these settings average over."""
-    variance = cast(QuadraticLikelihood, target.likelihood).noise_variance
-    return hyperparameter_grid(
-        target, variance, average_size=settings.average_size, average_slab=settings.average_slab
-    )
 
 
 def _value(model: Model, settings: ChainSettings, found: Chains) -> Sample:

@@ -59,25 +59,10 @@ def survey(model: Model, position: Position) -> Survey:
 
     The score ignores the prior's similarity, and uses the best column of a feature with several.
     """
-    c, log_kappa = float(np.exp(model.grid.log_c[position.at[1]])), model.grid.log_kappa[position.at[0]]
-    widths = model.likelihood.widths
+    log_kappa, widths = model.grid.log_kappa[position.at[0]], model.likelihood.widths
     first = np.concatenate([[0], np.cumsum(widths)[:-1]])
     columns = np.concatenate([first[m] + np.arange(widths[m]) for m in position.S] or [[]]).astype(np.int64)
-    alone, instead = np.zeros(widths.sum()), np.zeros((len(columns), widths.sum()))
-    for rows, form in model.likelihood.gram_rows(position.S, position.auxiliary):
-        A = rows[:, columns].copy()
-        A.flat[:: len(A) + 1] += c
-        factor, gains = factorise(A, form.information[columns]), np.empty(len(alone))
-        for start in range(0, len(alone), BLOCK):  # keeps temporary arrays small
-            some = slice(start, start + BLOCK)
-            part = form.diagonal[some], form.information[some], c
-            instead[:, some] += evidence_gains(form, factor, exchanges(factor, rows[:, some].copy(), *part))
-            gains[some] = 0.5 * np.log(c) + evidence_gains(
-                form, factor, additions(factor, rows[:, some].copy(), *part)
-            )
-        own = removals(factor, slice(None))
-        gains[columns] = 0.5 * np.log(c) - evidence_gains(form, factor, Flips(-own.log_det, -own.explained))
-        alone += gains
+    alone, instead = _column_gains(model, position, columns)
     prior = np.repeat(model.tilt, widths)
     score = expit(alone + prior + log_kappa)
     if len(columns):
@@ -98,6 +83,25 @@ def survey(model: Model, position: Position) -> Survey:
         log_odds[known] += model.target.diversity * gains
     probability = np.where(widths == 1, expit(log_odds), np.nan)
     return Survey(probability, np.maximum.reduceat(score, first))
+
+
+def _column_gains(model: Model, position: Position, columns: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Gains of all C columns alone (C,), and of exchanging each of the set's `columns` (k,) for another (k, C)."""
+    c, C = model.slab(position.at[1]), int(model.likelihood.widths.sum())
+    alone, instead = np.zeros(C), np.zeros((len(columns), C))
+    for rows, form in model.likelihood.gram_rows(position.S, position.auxiliary):
+        factor, gains = factorise(rows[:, columns].copy(), form.information[columns], c), np.empty(C)
+        for start in range(0, C, BLOCK):  # keeps temporary arrays small
+            some = slice(start, start + BLOCK)
+            part = form.diagonal[some], form.information[some], c
+            instead[:, some] += evidence_gains(form, factor, exchanges(factor, rows[:, some].copy(), *part))
+            gains[some] = 0.5 * np.log(c) + evidence_gains(
+                form, factor, additions(factor, rows[:, some].copy(), *part)
+            )
+        own = removals(factor, slice(None))
+        gains[columns] = 0.5 * np.log(c) - evidence_gains(form, factor, Flips(-own.log_det, -own.explained))
+        alone += gains
+    return alone, instead
 
 
 def evidence_gains(form: QuadraticForm, factor: Factor, flips: Flips) -> FloatArray:

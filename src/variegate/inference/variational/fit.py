@@ -11,8 +11,8 @@ from threadpoolctl import threadpool_limits
 
 from ...dpp import SetDistribution
 from ...messages import Argument, Message
+from ...sets import NOTHING
 from ...types import FloatArray, IntArray
-from ..local_search import NOTHING
 from ..progress import Callback, ConvergenceWarning
 from ..target import Target
 from . import tuning

@@ -18,11 +18,11 @@ from scipy.sparse.linalg import cg
 from ...dpp import SetDistribution, of_size
 from ...types import FloatArray
 from ..target import Target
+from . import tuning
 from .points import Point
 
 REPORTED = 50  # steps between progress reports
 FEWEST_STEPS = 40  # per feature; with fewer, a coefficient depends on one or two draws
-CHECKED = 400  # sets drawn from the averaged q for the convergence check
 AGREEMENT = 0.15  # largest difference, in nats, between the two halves of the averaged steps, and from the average
 
 Covariance = Literal["empirical", "closed"]
@@ -74,7 +74,7 @@ def fixed_form(
     averaged = _solve(C_sums.sum(axis=0), g_sums.sum(axis=0), theta)
     third, last = (_solve(C_half, g_half, theta) for C_half, g_half in zip(C_sums, g_sums, strict=True))
     q = target.distribution(averaged)
-    fresh = target.log_ratios(q, target.draw(q, CHECKED, rng))
+    fresh = target.log_ratios(q, target.draw(q, tuning.FINAL_SETS, rng))
     stands_still = _divergence(third, last, C_sums.sum(axis=0)) < AGREEMENT and agree(trace, fresh)
     converged = n_iter >= FEWEST_STEPS * M and stands_still
     end = Point(averaged, _inclusion(target, q), trace, np.full(n_iter, np.nan), converged)

@@ -7,11 +7,10 @@ from typing import Self
 import numpy as np
 
 from ...dpp import SetDistribution, SetLaw, of_size
+from ...sets import NOTHING
 from ...types import FloatArray, IntArray
-from ..local_search import NOTHING
 from ..target import Target
-
-CHECKED = 400  # sets drawn for the diagnostics of a conditioned q
+from . import tuning
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +106,7 @@ class Fit:
         # P(A ⊆ S, the rest as after) = e^{θ(A)} ν(A) Z_after / Z_before
         log_share = self.q.log_prob(new) + self.q.log_normalizer + found.law.log_normalizer - self.law.log_normalizer
         share = self.condition_probability * float(np.exp(min(log_share, 0.0)))
-        sets = found.draw(CHECKED, np.random.default_rng(0))
+        sets = found.draw(tuning.FINAL_SETS, np.random.default_rng(0))
         ratios = np.array([self.target.log_joint(S) - found.log_prob(S) for S in sets])
         error = float(ratios.std() / np.sqrt(len(ratios)))
         return replace(

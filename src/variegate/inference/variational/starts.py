@@ -29,7 +29,7 @@ def feasible(target: Target, theta: FloatArray) -> FloatArray:
 def start_at(target: Target, S: IntArray) -> FloatArray:
     """θ from the flip gains at one set."""
     if target.family_has_volume:
-        S = independent_part(target, S)
+        S = target.volume.independent(S, len(S))
     if len(S) == target.size and target.size < target.n_features:
         return feasible(target, _exchanged(target, S))
     batch = target.evaluate([S])
@@ -56,16 +56,7 @@ def _exchanged(target: Target, S: IntArray) -> FloatArray:
     return np.asarray(theta)
 
 
-def independent_part(target: Target, S: IntArray) -> IntArray:
-    """Members of S, without those in the span of earlier ones."""
-    kept = np.empty(0, dtype=np.int64)
-    for m in S:
-        if target.volume.log_volume(np.append(kept, m)) > -np.inf:
-            kept = np.append(kept, m)
-    return kept
-
-
-def best_set(target: Target, start: IntArray | None = None) -> IntArray:
+def best_set(target: Target, start: IntArray) -> IntArray:
     """A set that no single move improves, according to the gains.
 
     With a fixed size every move is evaluated: later starts use the same gains for exchanges and would not improve it.

@@ -51,7 +51,7 @@ REPLACED = 4  # members of each set of fixed size that are replaced in turn
 
 LEFT_OUT = 0.01  # draws ignore the least probable features, up to this expected number per set
 ALWAYS = 256  # the most probable features, which are never ignored
-FINAL_SETS = 400  # sets drawn from the final q, for its ELBO and the diagnostics
+FINAL_SETS = 400  # sets drawn from the final q, also under conditions, for its ELBO and the diagnostics
 
 # --- approximate gains -----------------------------------------------------------------------------------------------
 
