@@ -60,6 +60,14 @@ def as_positions(positions: npt.ArrayLike, n_items: int, name: str) -> IntArray:
     return found.astype(np.int64)
 
 
+def as_vector(v: npt.ArrayLike, n_items: int) -> FloatArray:
+    """A vector with one number per item."""
+    found = np.asarray(v, dtype=np.float64)
+    if found.shape != (n_items,):
+        raise ValueError(f"v must have one entry per item, shape ({n_items},), got {found.shape}.")
+    return found
+
+
 def as_theta(theta: npt.ArrayLike) -> FloatArray:
     """Finite log-qualities (M,), as a read-only float64 array."""
     found = np.array(theta, dtype=np.float64)

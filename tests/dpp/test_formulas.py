@@ -47,6 +47,14 @@ def test_marginal_kernel_gives_joint_inclusion(name):
     np.testing.assert_allclose(q.marginal_kernel(rows, cols), K[np.ix_(rows, cols)], **close)
 
 
+def test_covariance_matvec(name):
+    q, oracle = problem(name)
+    mean = oracle.expect(oracle.gamma)
+    covariance = (oracle.gamma * oracle.prob[:, None]).T @ oracle.gamma - np.outer(mean, mean)
+    v = np.random.default_rng(1).normal(size=q.n_items)
+    np.testing.assert_allclose(q.covariance_matvec(v), covariance @ v, rtol=1e-9, atol=1e-12)
+
+
 def test_rank_is_the_largest_possible_size(name):
     q, oracle = problem(name)
     assert q.rank == oracle.sizes[oracle.prob > 0].max()

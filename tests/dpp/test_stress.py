@@ -150,6 +150,7 @@ class TestNothingToChooseFrom:
         assert q.rank == 0
         assert q.log_prob([]) == 0.0
         assert not q.inclusion_prob().any()
+        assert not q.covariance_matvec(np.ones(q.n_items)).any()
         assert [len(S) for S in q.sample(3, 0)] == [0, 0, 0]
         assert [len(S) for S in q.sample_fixed_size(0, 2, 0)] == [0, 0]
         assert q.map().tolist() == []
@@ -193,6 +194,7 @@ BAD = [
     (lambda: IndependentSets([0, 0]).rescaled(2), "above 0 and below 2"),
     (lambda: LowRankDPP(np.eye(2), [0, 0]).condition([0], [0]), "must be disjoint, got 0 in both"),
     (lambda: LowRankDPP(np.ones((2, 2)), [0, 0]).condition([0, 1]), "linearly independent"),
+    (lambda: LowRankDPP(np.eye(2), [0, 0]).covariance_matvec([1, 2, 3]), "one entry per item"),
     (lambda: LowRankDPP(np.eye(2) * 1j, [0, 0]), "phi must be real"),
     (lambda: LowRankDPP(sparse.eye_array(2), [0, 0]), "toarray"),
     (lambda: LowRankDPP(np.eye(2), [0, 0]).marginal_kernel([[0, 1]]), "rows must be a one-dimensional"),
@@ -243,7 +245,7 @@ def test_callers_who_made_numpy_raise_errors(shape, factor, spread):
 def every_answer(q):
     everything = np.arange(q.n_items)
     yield from (q.expected_size, q.rank, q.inclusion_prob(), q.marginal_kernel(everything), q.map(), q.log_prob([]))
-    yield from (*q.sample(3, 0), *map(q.log_prob, everything[:, None]))
+    yield from (q.covariance_matvec(np.ones(q.n_items)), *q.sample(3, 0), *map(q.log_prob, everything[:, None]))
     for k in range(q.rank + 1):
         yield from (
             q.log_normalizer_fixed_size(k),

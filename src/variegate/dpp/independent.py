@@ -15,6 +15,7 @@ from ..sets import (
     as_positions,
     as_size,
     as_theta,
+    as_vector,
     split_items,
     underflow_is_zero,
 )
@@ -78,6 +79,11 @@ class IndependentSets:
         return float(self.inclusion_prob().sum())
 
     @property
+    def log_eigenvalues(self) -> FloatArray:
+        """Logs of the eigenvalues of the diagonal kernel: θ."""
+        return self.theta
+
+    @property
     def size_law(self) -> Trials:
         """The distribution of |S|."""
         return Trials(self.theta)
@@ -110,6 +116,12 @@ class IndependentSets:
         left = as_positions(rows, self.n_items, "rows")
         right = left if cols is None else as_positions(cols, self.n_items, "cols")
         return np.where(left[:, None] == right[None, :], self.inclusion_prob()[left][:, None], 0.0)
+
+    @underflow_is_zero
+    def covariance_matvec(self, v: npt.ArrayLike) -> FloatArray:
+        """Cov(γ)v; Cov(γ) is diagonal."""
+        v = as_vector(v, self.n_items)
+        return np.asarray(expit(self.theta) * expit(-self.theta) * v)
 
     @underflow_is_zero
     def sample(self, n: int, rng: np.random.Generator | int) -> list[IntArray]:
