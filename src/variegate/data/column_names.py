@@ -1,0 +1,133 @@
+"""Column names given by the caller, checked against the headers before any cell is read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..messages import Argument, Message
+from .errors import UnreadableInput, did_you_mean
+from .frames import Source
+
+
+@dataclass(frozen=True)
+class ColumnNames:
+    """Column names in the table, in the second table (outcomes, `outcome_id`), or in either (`always_include`)."""
+
+    outcomes: list[str]
+    id_column: str | None
+    outcome_id: str | None
+    always_include: list[str]
+    categorical: list[str]
+    drop: list[str]
+
+    @classmethod
+    def of(
+        cls, outcome: Any, id_column: Any, outcome_id: Any, always_include: Any, categorical: Any, drop: Any
+    ) -> ColumnNames:
+        """Take one name or several, as text or (in data frames) as numbers."""
+        return cls(
+            _several(outcome, "outcome"),
+            _name(id_column, "id_column"),
+            _name(outcome_id, "outcome_id"),
+            _several(always_include, "always_include"),
+            _several(categorical, "categorical"),
+            _several(drop, "drop"),
+        )
+
+    @property
+    def words(self) -> set[str]:
+        """Columns that are read as text: "00" and "0" are two codes."""
+        given = (*self.categorical, self.id_column)
+        return {name for name in given if name is not None and name not in self.outcomes}
+
+    def check(self, where: str, known: Collection[str], second: Source | None) -> None:
+        """Reject names that neither the table (`known`) nor the second table has."""
+        check_exist(where, known, self.drop, "columns to drop")
+        if self.id_column is not None:
+            check_known(where, known, self.id_column, "an id column")
+        if second is None:
+            for name in self.outcomes:
+                check_known(where, known, name, "an outcome column")
+        else:
+            self._check_second(where, known, second)
+        beside = () if second is None else second.columns
+        check_exist(where, known, self.categorical, "categorical columns", {*self.outcomes, *beside})
+        for name in self.always_include:
+            self._check_included(where, known, beside, name)
+
+    def joined(self, known: Collection[str], second: Collection[str]) -> list[str]:
+        """Return the columns of the second table that become features: always included, and only found there."""
+        return [name for name in self.always_include if name not in known and name in second]
+
+    def _check_second(self, where: str, known: Collection[str], second: Source) -> None:
+        if self.outcome_id is not None:
+            check_known(second.where, second.columns, self.outcome_id, "an id column")
+        for name in self.outcomes:
+            check_known(second.where, second.columns, name, "an outcome column")
+        for name in self.outcomes:
+            if name in known and name not in self.drop:  # it would be a feature that predicts itself
+                raise UnreadableInput(
+                    Message(
+                        f"{where}: expected the outcome '{name}' in {second.where} only, but this table has such a "
+                        "column too; leave it out by ",
+                        Argument("drop", [name]),
+                        ", or give no ",
+                        Argument("outcome_table"),
+                    )
+                )
+
+    def _check_included(self, where: str, known: Collection[str], beside: Collection[str], name: str) -> None:
+        taken = {*self.drop, *self.outcomes, self.id_column}
+        if name in taken:
+            raise UnreadableInput(
+                Message(
+                    Argument("always_include"), f": '{name}' is the outcome, holds ids or is left out; give others"
+                )
+            )
+        either = [other for other in (*known, *beside) if other not in taken]
+        category = name.partition("=")[0]  # one of its columns: "sex=f"
+        if name not in either and (category == name or category not in either):
+            raise UnreadableInput(
+                Message(
+                    Argument("always_include"),
+                    f": there is no feature called '{name}' in {where}{' or the second table' if beside else ''}, "
+                    f"which has {either[:8]}{did_you_mean(name, either)}",
+                )
+            )
+
+
+def check_known(where: str, known: Collection[str], name: str, what: str) -> None:
+    """Reject a column that does not exist, and list those that do."""
+    if name not in known:
+        way_out = did_you_mean(name, known) or "; check the name"
+        raise UnreadableInput(f"{where}: expected {what} '{name}', found {list(known)[:8]}{way_out}")
+
+
+def check_exist(
+    where: str, known: Collection[str], names: Collection[str], what: str, others: Collection[str] = ()
+) -> None:
+    """Reject columns that do not exist, and list those that do."""
+    present = {*known, *others}
+    unknown = [name for name in names if name not in present]
+    if unknown:
+        raise UnreadableInput(
+            f"{where}: expected the {what} to exist, but {unknown[:3]} do not; the columns are "
+            f"{list(known)[:8]}{did_you_mean(unknown[0], known)}"
+        )
+
+
+def _name(name: Any, option: str) -> str | None:
+    """Return a column's name as text (in data frames it may be a number)."""
+    if isinstance(name, bool) or not (name is None or isinstance(name, str | int | np.integer)):
+        raise ValueError(f"{option} must be the name of a column, got {name!r}")
+    return None if name is None else str(name)
+
+
+def _several(names: Any, option: str) -> list[str]:
+    """Return one name or several as a list."""
+    some = [names] if isinstance(names, str) or not isinstance(names, Iterable) else list(names)
+    return [name for name in (_name(name, option) for name in some) if name is not None]
