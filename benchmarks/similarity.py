@@ -110,8 +110,8 @@ def measure(name: str) -> None:
 def main() -> str:
     rows = []
     for name in CASES:
-        if name in REAL and not os.environ.get(datasets.home.VARIABLE):
-            rows.append(f"| {CASES[name][1]} | skipped: set {datasets.home.VARIABLE} | | |")
+        if name in REAL and not os.environ.get(datasets.files.VARIABLE):
+            rows.append(f"| {CASES[name][1]} | skipped: set {datasets.files.VARIABLE} | | |")
             continue
         child = [sys.executable, "-m", "benchmarks.similarity", name]
         rows.append(subprocess.run(child, check=True, capture_output=True, text=True).stdout.strip())

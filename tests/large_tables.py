@@ -1,11 +1,10 @@
-"""The same table in every home, and PLINK files."""
+"""The same table from every source, and PLINK files."""
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from variegate.large import as_large_table, open_large_table
-from variegate.large.rows import SomeRows
+from variegate.large import ArrayTable, SomeRows, WithColumns, as_large_table, open_large_table
 
 MISSING = 3  # PLINK's code 01, for a genotype that is not 0, 1 or 2
 
@@ -64,7 +63,7 @@ def _dask(X, chunks):
     return as_large_table(dask.array.from_array(X, chunks=chunks))
 
 
-HOMES = {
+SOURCES = {
     "array": lambda X, folder: as_large_table(X),
     "array by columns": lambda X, folder: as_large_table(np.asfortranarray(X)),
     "int8": lambda X, folder: as_large_table(X.astype(np.int8)),
@@ -81,7 +80,12 @@ HOMES = {
 
 
 def some_rows(make, X, folder):
-    """A home of X with further rows between its own."""
+    """A table of X with further rows between its own."""
     more = np.vstack([X, X[::-1]])
     order = np.argsort(np.concatenate([2 * np.arange(len(X)), 2 * np.arange(len(X)) + 1]), kind="stable")
     return SomeRows(make(more[order], folder), np.flatnonzero(order < len(X)))
+
+
+def with_columns(X, folder):
+    """X with its last five columns in a table of their own."""
+    return WithColumns(SOURCES["bed"](X[:, :-5], folder), ArrayTable(X[:, -5:]))

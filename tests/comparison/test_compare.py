@@ -10,7 +10,7 @@ import variegate as vg
 from comparison_methods import METHODS, Correlated, any_columns, assert_same, small_comparison, small_problem
 from variegate.comparison.inputs import read_data
 from variegate.comparison.study import Study
-from variegate.similarity.kernels import RadialKernel
+from variegate.similarity.distances import RadialKernel
 
 
 def study(task="classification", **options):

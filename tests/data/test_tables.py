@@ -171,6 +171,11 @@ def test_ids_can_be_left_out(tmp_path):
     assert (table.features, table.samples) == (("a",), ("1", "2"))
 
 
+def test_a_name_may_be_given_twice():
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 1.0], "y": [0.0, 1.0]})
+    assert read_table(frame, "y", drop=["a", "a"]).features == ("b",)
+
+
 @pytest.mark.parametrize("title", ["a\nb", "\na", "a\n\nb", "a\n", "a,\n;b"])
 @pytest.mark.parametrize("above", ["", "\n", "# comment\n\n"])
 def test_line_breaks_inside_quoted_names(tmp_path, title, above):

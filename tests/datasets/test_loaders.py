@@ -54,13 +54,13 @@ def test_tcga_choices(data_home):
 
 def test_every_file_is_read_by_a_loader(data_home, monkeypatch):
     """The loaders open every file in the folder."""
-    opened, locate = set(), datasets.home.locate
+    opened, locate = set(), datasets.files.locate
 
-    def noted(name, folder=None):
+    def noted(name, folder):
         opened.add(name)
         return locate(name, folder)
 
-    for module in (datasets.classic, datasets.finemapping, datasets.genes, datasets.temperature):
+    for module in (datasets.files, datasets.finemapping, datasets.genes):
         monkeypatch.setattr(module, "locate", noted)
     for name in [name for name in datasets.__all__ if name.startswith("load_")]:
         getattr(datasets, name)(data_home=data_home)

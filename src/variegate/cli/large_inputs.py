@@ -36,7 +36,7 @@ def read_large_table(options: Mapping[str, Any]) -> tuple[LargeTable, Table, lis
         raise Failure(f"{options['table']}: the table must have samples and features, got shape {(N, M)}")
     samples = found.samples if found.samples is not None else np.array([str(i + 1) for i in range(N)], dtype=object)
     names = found.names if found.names is not None else np.array([f"x{j}" for j in range(M)], dtype=object)
-    second = second_table(options["outcome_table"], options["outcome_id"], None)
+    second = second_table(options["outcome_table"], options["outcome_id"])
     y, where = _outcomes(options, second), second.where
     if not len(y):
         raise Failure(f"{where}: {outcome_name(options)} must have an outcome for some sample, got none")

@@ -89,24 +89,7 @@ def find_answer(options: Mapping[str, Any], clock: Clock, table: str | None = No
             say(certificate.sentence(), quiet)
             if certificate.imputed:
                 say(f"missing entries replaced by the mean of their column: {certificate.imputed:,}", quiet)
-        comparison = None
-        if options["always_include"] and (options["compare"] or options["frontier"]):
-            note = "the comparison and the frontier treat the columns in --always-include like any other"
-            about["data"]["notes"].append(note)
-            say(note, quiet)
-        if options["compare"]:
-            names, splits = ", ".join(options["compare"]), counted(options["repeats"], "split")
-            told = f"comparing with {names} on {splits}; variegate uses a quick fit"
-            about["data"]["notes"].append(told)
-            with clock.step("compare", told):
-                comparison = compared(options, data, similarity, model)
-        traded = None
-        if options["frontier"]:
-            with clock.step("frontier", "finding out what diversity costs, in five folds"):
-                traded = tried(options, data, similarity, model)
-            if traded is not None:
-                about["data"]["notes"].append(traded.sentence())
-                say(traded.sentence(), quiet)
+        comparison, traded = _compared_and_traded(options, clock, about["data"]["notes"], (data, similarity, model))
         with clock.step("tables"):
             found = findings(model, options["alternatives"])
             about["diagnostics"] = diagnosed(found.diagnostics, quiet)
@@ -115,6 +98,28 @@ def find_answer(options: Mapping[str, Any], clock: Clock, table: str | None = No
                 say(f"note: {note}", quiet)
     about |= {"seconds": clock.seconds, "steps": clock.steps, "warnings": heard}
     return Answer(model, found, comparison, traded, about)
+
+
+def _compared_and_traded(
+    options: Mapping[str, Any], clock: Clock, notes: list[str], fit: tuple[Input, Any, DiverseSelector]
+) -> tuple[Comparison | None, Frontier | None]:
+    """Compare with other methods and compute the frontier, if requested; `fit` is (data, similarity, model)."""
+    quiet, comparison, traded = options["quiet"], None, None
+    if options["always_include"] and (options["compare"] or options["frontier"]):
+        notes.append("the comparison and the frontier treat the columns in --always-include like any other")
+        say(notes[-1], quiet)
+    if options["compare"]:
+        names, splits = ", ".join(options["compare"]), counted(options["repeats"], "split")
+        notes.append(f"comparing with {names} on {splits}; variegate uses a quick fit")
+        with clock.step("compare", notes[-1]):
+            comparison = compared(options, *fit)
+    if options["frontier"]:
+        with clock.step("frontier", "finding out what diversity costs, in five folds"):
+            traded = tried(options, *fit)
+        if traded is not None:
+            notes.append(traded.sentence())
+            say(notes[-1], quiet)
+    return comparison, traded
 
 
 def warn_of_inputs(about: Mapping[str, Any], quiet: bool, heard: list[dict[str, str]]) -> None:
@@ -180,28 +185,24 @@ def diagnosed(found: Diagnostics, quiet: bool) -> dict[str, Any]:
 
 def compared(options: Mapping[str, Any], data: Input, similarity: Any, model: DiverseSelector) -> Comparison | None:
     """Compare methods on the same splits, all with as many features as were selected; None if that fails."""
+    others = [name for name in options["compare"] if name != "variegate"]
     try:
-        return _compared(options, data, similarity, model)
+        return compare(
+            {"variegate": Diverse(LAPS, options["diversity"]), **{name: METHODS[name] for name in others}},
+            data.X,
+            data.y,
+            similarity=similarity,
+            task=data.task,
+            repeats=options["repeats"],
+            size=max(int(model.support_.sum()), 1),
+            screen=options["screen"],
+            random_state=options["seed"],
+            n_jobs=options["jobs"],
+            progress=is_watched(options["quiet"]),
+        )
     except ValueError as error:  # such as too few rows in a class; keep the selection
         warnings.warn(f"There is no comparison: {error}", stacklevel=2)
         return None
-
-
-def _compared(options: Mapping[str, Any], data: Input, similarity: Any, model: DiverseSelector) -> Comparison:
-    others = [name for name in options["compare"] if name != "variegate"]
-    return compare(
-        {"variegate": Diverse(LAPS, options["diversity"]), **{name: METHODS[name] for name in others}},
-        data.X,
-        data.y,
-        similarity=similarity,
-        task=data.task,
-        repeats=options["repeats"],
-        size=max(int(model.support_.sum()), 1),
-        screen=options["screen"],
-        random_state=options["seed"],
-        n_jobs=options["jobs"],
-        progress=is_watched(options["quiet"]),
-    )
 
 
 def tried(options: Mapping[str, Any], data: Input, similarity: Any, model: DiverseSelector) -> Frontier | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -122,12 +121,8 @@ def show_table(table: pd.DataFrame, title: str) -> None:
     for name, kind in zip(table.columns, table.dtypes, strict=True):
         framed.add_column(Text(one_line(str(name)).replace("_", " ")), justify="left" if kind == object else "right")  # noqa: E721
     for row in table.itertuples(index=False):
-        framed.add_row(*(Text(cell) for cell in _cells(row)))  # as Text: names may look like markup
+        framed.add_row(*(Text(_shown(value)) for value in row))  # as Text: names may look like markup
     Console().print(framed)
-
-
-def _cells(row: Sequence[Any]) -> list[str]:
-    return [_shown(value) for value in row]
 
 
 def _shown(value: Any) -> str:

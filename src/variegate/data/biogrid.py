@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from .columns import check_filled, pick_columns
+from .columns import official_rows
 from .errors import DataWarning, UnreadableInput
 from .network import Network, network_from_edges, one_spelling, unambiguous
 from .text import first_line, read_text, without_comments
@@ -73,7 +73,7 @@ def _interactions(path: str | Path, text: str) -> pd.DataFrame:
             f"got '{header[:40]}'; for a plain edge list use read_edges"
         )
     titles = [title.strip("#\"' ").casefold() for title in header.split("\t")]
-    positions = []
+    positions = {}
     for name, choices in _COLUMNS.items():
         found = [titles.index(choice) for choice in choices if choice in titles]
         if not found:
@@ -81,12 +81,9 @@ def _interactions(path: str | Path, text: str) -> pd.DataFrame:
                 f"{path}: expected a column '{choices[-1]}' ({name}) in the header, found {len(titles)} others; "
                 "check that the file is tab-separated and complete"
             )
-        positions.append(found[0])
-    rows = pick_columns(path, text, "\t", positions, quoted=False)
+        positions[name] = found[0]
     # BioGRID always fills these; a blank one means that the line is short or not tab-separated
-    needed = [positions[[*_COLUMNS].index(name)] for name in ("type", "organism_a", "organism_b")]
-    check_filled(path, rows[needed], text, "\t", quoted=False)
-    return rows.iloc[1:].set_axis(list(_COLUMNS), axis=1)
+    return official_rows(path, text, "\t", positions, filled=("type", "organism_a", "organism_b"))
 
 
 def _named(path: str | Path, rows: pd.DataFrame, names: str) -> pd.DataFrame:

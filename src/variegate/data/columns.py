@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -54,6 +54,15 @@ def pick_columns(
         tidy = [word.strip() if quoted else word.strip().strip('"') for word in words]
         frame[column] = np.array(tidy, dtype=object)[codes]
     return frame[list(columns)]
+
+
+def official_rows(
+    path: str | Path, text: str, delimiter: str, columns: Mapping[str, int], filled: Sequence[str]
+) -> pd.DataFrame:
+    """Return named columns (positions) of an official export below its header; those in `filled` must not be blank."""
+    rows = pick_columns(path, text, delimiter, list(columns.values()), quoted=False)
+    check_filled(path, rows[[columns[name] for name in filled]], text, delimiter, quoted=False)
+    return rows.iloc[1:].set_axis(list(columns), axis=1)
 
 
 def text_width(path: str | Path, text: str, delimiter: str, quoted: bool = True) -> int:

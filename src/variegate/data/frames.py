@@ -6,7 +6,7 @@ import io
 import warnings
 import zipfile
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -51,6 +51,24 @@ class RawTable:
     def read(self, words: Collection[str] | None = (), exact: Collection[str] | None = None) -> RawTable:
         """Return itself: only text files are read in two steps."""
         return self
+
+    def column(self, name: str) -> pd.Series:
+        """Return a column of the main table, or else of `beside`."""
+        return self.frame[name] if self.beside is None or name in self.frame.columns else self.beside[name]
+
+    def without(self, names: Collection[str]) -> RawTable:
+        """Return the table without some columns; if these are few, the others are not copied.
+
+        >>> RawTable(pd.DataFrame({"a": [1], "b": [2]}), "t").without(["a"]).columns
+        ['b']
+        """
+        inside = set(names) & set(self.frame.columns)  # columns of `beside` are not features anyway
+        if len(inside) > _FEW:
+            return replace(self, frame=self.frame.drop(columns=list(inside)))
+        rest = self.frame.copy(deep=False)
+        for name in inside:
+            del rest[name]
+        return replace(self, frame=rest)
 
 
 class Source(Protocol):
@@ -116,20 +134,6 @@ class TextSource:
         whole = None if exact is None else [j for j, name in enumerate(columns) if name in exact]
         frame = parse_text_table(self.table, text, exact=whole)
         return RawTable(frame, self.where, line_of=self.table.line_of)
-
-
-def without(frame: pd.DataFrame, names: Collection[str]) -> pd.DataFrame:
-    """Return a frame without some columns; if these are few, the others are not copied.
-
-    >>> without(pd.DataFrame({"a": [1], "b": [2]}), ["a"]).columns.tolist()
-    ['b']
-    """
-    if len(names) > _FEW:
-        return frame.drop(columns=list(names))
-    rest = frame.copy(deep=False)
-    for name in names:
-        del rest[name]
-    return rest
 
 
 def _from_frame(source: Any) -> RawTable:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ..messages import Argument, Message, counted
 from .errors import DataWarning, UnreadableInput
-from .frames import RawTable, without
+from .frames import RawTable
 from .text import shortened
 
 _SOME = 100  # cells that usually suffice to see that a column is not an indicator
@@ -41,10 +41,7 @@ def with_ids(raw: RawTable, id_column: str | None, features: Collection[str | No
 
 
 def _taken(raw: RawTable, column: str) -> RawTable:
-    if column not in raw.frame.columns and raw.beside is not None:
-        return replace(raw, ids=tuple(str(value) for value in raw.beside[column]))
-    ids = tuple(str(value) for value in raw.frame[column])
-    return replace(raw, frame=without(raw.frame, [column]), ids=ids)
+    return replace(raw.without([column]), ids=tuple(map(str, raw.column(column))))
 
 
 def _looks_like_ids(column: pd.Series, name: str) -> bool:

@@ -12,11 +12,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from ..messages import Argument, Message
-from .asked import Asked, check_known
+from .column_names import ColumnNames, check_known
 from .csv_table import MISSING, check_names
 from .encode import check_finite, check_scalar, place, to_numeric
 from .errors import DataWarning, UnreadableInput
-from .frames import RawTable, open_source, without
+from .frames import RawTable, open_source
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class Parts:
         return replace(self, raw=_rows(self.raw, np.flatnonzero(keep)), ids=ids, y=y)
 
 
-def second_table(source: Any, id_column: str | None, delimiter: str | None) -> RawTable:
+def second_table(source: Any, id_column: str | None) -> RawTable:
     """Open the second table, and separate its ids."""
-    return read_second(open_source(source, delimiter).read(() if id_column is None else (id_column,)), id_column)
+    return read_second(open_source(source).read(() if id_column is None else (id_column,)), id_column)
 
 
 def read_second(raw: RawTable, id_column: str | None) -> RawTable:
@@ -57,26 +57,19 @@ def check_column(raw: RawTable, name: str, what: str) -> None:
         check_known(raw.where, [other for other in raw.columns if other != name], name, what)
 
 
-def with_outcome(raw: RawTable, asked: Asked, second: RawTable | None) -> Parts:
+def with_outcome(raw: RawTable, named: ColumnNames, second: RawTable | None) -> Parts:
     """Separate the outcomes from the features, or take them from the second table."""
     ids = raw.ids if raw.ids is not None else tuple(map(str, range(1, len(raw.frame) + 1)))
     if second is not None:
-        if not asked.outcomes and not asked.always_include:
+        if not named.outcomes and not named.always_include:
             raise ValueError(
                 Message("expected ", Argument("outcome"), ", the name of a column of ", Argument("outcome_table"))
             )
-        return _joined(raw, ids, asked, second)
-    if not asked.outcomes:
+        return _joined(raw, ids, named, second)
+    if not named.outcomes:
         return Parts(raw, ids, None)
-    found, inside = {}, []
-    for outcome in asked.outcomes:
-        if outcome in raw.frame.columns:
-            found[outcome] = _tidy(raw, raw.frame[outcome])
-            inside.append(outcome)
-        else:
-            assert raw.beside is not None
-            found[outcome] = _tidy(raw, raw.beside[outcome])
-    return Parts(replace(raw, frame=without(raw.frame, inside)), ids, pd.DataFrame(found))
+    y = pd.DataFrame({name: _tidy(raw, raw.column(name)) for name in named.outcomes})
+    return Parts(raw.without(named.outcomes), ids, y)
 
 
 def of_classes(parts: Parts, classes: Collection[str]) -> Parts:
@@ -111,7 +104,7 @@ def labels(y: Any) -> npt.NDArray[Any]:
     )
 
 
-def _joined(raw: RawTable, ids: tuple[str, ...], asked: Asked, second: RawTable) -> Parts:
+def _joined(raw: RawTable, ids: tuple[str, ...], named: ColumnNames, second: RawTable) -> Parts:
     keys = list(second.ids or ())
     check_names(keys, second.where, "sample ids")
     check_names(ids, raw.where, "sample ids")
@@ -137,11 +130,11 @@ def _joined(raw: RawTable, ids: tuple[str, ...], asked: Asked, second: RawTable)
     first = replace(raw, ids=kept) if found.all() else _rows(raw, np.flatnonzero(found))
     row = {key: i for i, key in enumerate(keys)}
     beside = _rows(second, np.array([row[i] for i in kept]))
-    columns = {name: _tidy(beside, beside.frame[name]) for name in asked.outcomes}
+    columns = {name: _tidy(beside, beside.frame[name]) for name in named.outcomes}
     y = pd.DataFrame(columns) if columns else None
-    more = asked.joined(raw.frame.columns, second.frame.columns)
+    more = named.joined(raw.frame.columns, second.frame.columns)
     if more:  # converted here, so that errors name the right file
-        features = to_numeric(replace(beside, frame=beside.frame[more]), asked.categorical)
+        features = to_numeric(replace(beside, frame=beside.frame[more]), named.categorical)
         check_finite(replace(beside, frame=features))
         first = replace(first, frame=first.frame.assign(**features))
     return Parts(first, kept, y, second.where, frozenset(more))

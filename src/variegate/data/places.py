@@ -20,7 +20,7 @@ from .text import normalised, read_bytes, shortened
 
 _CHROMOSOME = re.compile(r"#?(chr(om(osome)?)?|contig|seq(name|id)?|scaffold|linkage[ _.]?group)", re.IGNORECASE)
 _SHOWN = 5  # names in messages
-_PLINK = {".bim": (1, 0, 3), ".map": (1, 0, 3)}  # name, chromosome, position
+_PLINK = (".bim", ".map")
 
 
 class Places(NamedTuple):
@@ -95,19 +95,18 @@ def _points(raw: RawTable, frame: pd.DataFrame) -> npt.NDArray[np.float64]:
 def _read_plink(path: str | Path) -> Places:
     """Read a .bim or .map file: chromosome, name, genetic distance, base pair, and perhaps alleles, no header."""
     lines = [line.split() for line in normalised(read_bytes(path)).split("\n")]
-    at_name, at_chromosome, at_position = _PLINK[Path(path).suffix.lower()]
     names, blocks, positions = [], [], []
     for number, cells in enumerate(lines, start=1):
         if not cells:
             continue
-        if len(cells) <= at_position or not _is_number(cells[at_position]):
+        if len(cells) < 4 or not _is_number(cells[3]):
             raise UnreadableInput(
                 f"{path}, line {number}: expected chromosome, name, distance and base pair, got "
                 f"'{shortened(' '.join(cells))}'; is it PLINK's?"
             )
-        names.append(cells[at_name])
-        blocks.append(cells[at_chromosome])
-        positions.append(float(cells[at_position]))
+        names.append(cells[1])
+        blocks.append(cells[0])
+        positions.append(float(cells[3]))
     check_names(names, str(path), "features")
     return Places(tuple(names), np.array(positions)[:, None], tuple(blocks))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from .columns import check_filled, pick_columns
+from .columns import official_rows
 from .errors import UnreadableInput
 from .network import Network, network_from_edges, unambiguous
 from .text import find_delimiter, first_line, line_of, read_text, shortened, without_comments
@@ -64,9 +64,8 @@ def _links(path: str | Path, text: str) -> pd.DataFrame:
             f"got '{shortened(header)}'; for a plain edge list use read_edges"
         )
     delimiter = find_delimiter(path, header)
-    rows = pick_columns(path, text, delimiter, [0, 1, titles.index("combined_score")], quoted=False)
-    check_filled(path, rows, text, delimiter, quoted=False)
-    rows = rows.iloc[1:].set_axis(["a", "b", "score"], axis=1)
+    columns = {"a": 0, "b": 1, "score": titles.index("combined_score")}
+    rows = official_rows(path, text, delimiter, columns, filled=list(columns))
     score = pd.to_numeric(rows.score, errors="coerce")
     if score.isna().any():
         row = int(score.isna().to_numpy().argmax())
@@ -90,8 +89,7 @@ def _aliases(path: str | Path, text: str, nodes: set[str]) -> list[tuple[str, st
             f"{path}: expected STRING's aliases or info, whose header starts with '#string_protein_id' and has at "
             f"least three tab-separated columns, got '{shortened(header)}'; download the file again"
         )
-    rows = pick_columns(path, text, "\t", [0, 1, 2], quoted=False)
-    check_filled(path, rows[[0, 2]], text, "\t", quoted=False)  # an alias may be blank, but short lines are errors
-    rows = rows.iloc[1:]
-    rows = rows[rows[0].isin(nodes)]
-    return list(zip(rows[1], rows[0], strict=True))
+    # an alias may be blank, but short lines are errors
+    rows = official_rows(path, text, "\t", {"node": 0, "alias": 1, "source": 2}, filled=("node", "source"))
+    rows = rows[rows.node.isin(nodes)]
+    return list(zip(rows.alias, rows.node, strict=True))

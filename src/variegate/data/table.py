@@ -12,11 +12,11 @@ import pandas as pd
 
 from ..design import are_constant
 from ..messages import Argument, Message, counted
-from .asked import Asked
+from .column_names import ColumnNames
 from .csv_table import check_names
 from .encode import check_finite, fill_missing, missing_counts, one_hot, possible_codes, to_numeric
 from .errors import MissingValues, UnreadableInput
-from .frames import RawTable, open_source, without
+from .frames import RawTable, open_source
 from .ids import with_ids
 from .outcome import Parts, check_column, of_classes, read_second, with_outcome
 from .text import shortened, trusting
@@ -133,7 +133,7 @@ def read_table(
     >>> table.X.shape, table.features, table.samples
     ((2, 3), ('age', 'sex=f', 'sex=m'), ('P1', 'P2'))
     """
-    asked = Asked.of(outcome, id_column, outcome_id, always_include, categorical, drop)
+    named = ColumnNames.of(outcome, id_column, outcome_id, always_include, categorical, drop)
     if samples not in ("rows", "columns"):
         raise ValueError(f'samples must be "rows" or "columns", got {samples!r}')
     missing, given = ("impute", dict(missing)) if isinstance(missing, Mapping) else (missing, {})
@@ -141,7 +141,7 @@ def read_table(
         raise ValueError(f"missing must be one of {', '.join(_POLICIES)}, or {{column: value}}, got {missing!r}")
     _check_values(given)
     with trusting(trust):
-        parts = _read(source, outcome_table, asked, delimiter, turned=samples == "columns")
+        parts = _read(source, outcome_table, named, delimiter, turned=samples == "columns")
     n_samples = len(parts.ids)
     parts = of_classes(parts, classes) if classes else parts
     if 0 in parts.raw.frame.shape:
@@ -154,65 +154,63 @@ def read_table(
                 "?",
             )
         )
-    numeric = replace(parts.raw, frame=to_numeric(parts.raw, asked.categorical))
+    numeric = replace(parts.raw, frame=to_numeric(parts.raw, named.categorical))
     check_finite(numeric)
-    found = _finish(replace(parts, raw=numeric), missing, given, asked)
+    found = _finish(replace(parts, raw=numeric), missing, given, named)
     return replace(found, report=replace(found.report, other_classes=n_samples - len(parts.ids)))
 
 
-def _read(source: Any, outcome_table: Any, asked: Asked, delimiter: str | None, turned: bool) -> Parts:
+def _read(source: Any, outcome_table: Any, named: ColumnNames, delimiter: str | None, turned: bool) -> Parts:
     """Check all names against the headers, then read both tables."""
     first = open_source(source, delimiter, turned=turned)
     second = None if outcome_table is None else open_source(outcome_table, delimiter)
     if not turned:
-        asked.check(first.where, first.columns, second)
+        named.check(first.where, first.columns, second)
     # with samples in columns, each column holds all features, so none can be read by itself
-    raw = first.read(None if turned and asked.categorical else asked.words, None if turned else asked.outcomes)
+    raw = first.read(None if turned and named.categorical else named.words, None if turned else named.outcomes)
     if turned:
-        beside = [name for name in asked.drop if name in raw.frame.columns]
-        raw = _transposed(_without(raw, beside), asked.id_column)
-        asked = replace(asked, id_column=None, drop=[name for name in asked.drop if name not in beside])
-        asked.check(raw.where, raw.columns, second)
-        raw = _without(raw, asked.drop)
+        beside = [name for name in named.drop if name in raw.frame.columns]
+        raw = _transposed(raw.without(beside), named.id_column)
+        named = replace(named, id_column=None, drop=[name for name in named.drop if name not in beside])
+        named.check(raw.where, raw.columns, second)
+        raw = raw.without(named.drop)
     else:
-        raw = with_ids(_without(raw, asked.drop), asked.id_column, {*asked.outcomes, *asked.categorical})
+        raw = with_ids(raw.without(named.drop), named.id_column, {*named.outcomes, *named.categorical})
     if second is None:
-        return with_outcome(raw, asked, None)
-    words = {name for name in (*asked.categorical, asked.outcome_id) if name is not None}
-    return with_outcome(raw, asked, read_second(second.read(words, asked.outcomes), asked.outcome_id))
+        return with_outcome(raw, named, None)
+    words = {name for name in (*named.categorical, named.outcome_id) if name is not None}
+    return with_outcome(raw, named, read_second(second.read(words, named.outcomes), named.outcome_id))
 
 
-def _finish(parts: Parts, missing: str, given: Mapping[str, Any], asked: Asked) -> Table:
-    where, frame = parts.raw.where, parts.raw.frame
-    keep, columns, imputed = _resolve_missing(parts, missing, asked.always_include)
-    if not keep.all() or len(columns) < len(frame.columns):  # avoid a needless copy
-        frame = frame.loc[keep, columns]
+def _finish(parts: Parts, missing: str, given: Mapping[str, Any], named: ColumnNames) -> Table:
+    where = parts.raw.where
+    keep, gone, imputed = _resolve_missing(parts, missing, named.always_include)
+    kept = parts if keep.all() else parts.rows(keep)  # avoid a needless copy
+    frame = kept.raw.without(gone).frame
     if not len(frame) or not len(frame.columns):
         raise UnreadableInput(
             Message(f"{where}: nothing is left after dropping missing values; use ", Argument("missing", "impute"))
         )
-    encoded = one_hot(fill_missing(frame, where, given) if imputed else frame, where, asked.categorical)
+    encoded = one_hot(fill_missing(frame, where, given) if imputed else frame, where, named.categorical)
     constant = are_constant(encoded.X)
-    kept = set(columns)
     report = TableReport(
         constant=tuple(np.array(encoded.features, dtype=object)[constant]),
         imputed=imputed,
         dropped_samples=tuple(i for i, stays in zip(parts.ids, keep, strict=True) if not stays),
-        dropped_features=tuple(c for c in parts.raw.frame.columns if c not in kept),
+        dropped_features=gone,
         codes=possible_codes(encoded),
     )
-    ids = tuple(i for i, stays in zip(parts.ids, keep, strict=True) if stays)
-    y = None if parts.y is None else parts.y[keep].reset_index(drop=True)
-    if y is None or len(y.columns) > 1:
-        return Table(encoded.X, encoded.features, ids, y, None, encoded.groups, report)
-    (outcome,) = y.columns
-    return Table(encoded.X, encoded.features, ids, y[outcome].to_numpy(), str(outcome), encoded.groups, report)
+    y, outcome = kept.y, None
+    if y is not None and len(y.columns) == 1:
+        (outcome,) = y.columns
+        y = y[outcome].to_numpy()
+    return Table(encoded.X, encoded.features, kept.ids, y, outcome, encoded.groups, report)
 
 
 def _resolve_missing(
     parts: Parts, policy: str, needed: Collection[str]
-) -> tuple[npt.NDArray[np.bool_], list[str], dict[str, int]]:
-    """Return the rows and columns to keep, and the number of values to impute in each column."""
+) -> tuple[npt.NDArray[np.bool_], tuple[str, ...], dict[str, int]]:
+    """Return the rows to keep, the columns to drop, and the number of values to impute in each column."""
     frame, y = parts.raw.frame, parts.y
     counts = missing_counts(frame)
     no_outcome = np.zeros(len(frame), dtype=bool) if y is None else y.isna().any(axis=1).to_numpy()
@@ -221,8 +219,8 @@ def _resolve_missing(
     keep = ~no_outcome
     if policy == "drop_samples" and counts:
         keep &= ~frame.isna().any(axis=1).to_numpy()
-    gone = set(counts) if policy == "drop_features" else set()
-    for name in gone & set(needed):
+    gone = tuple(counts) if policy == "drop_features" else ()
+    for name in set(gone) & set(needed):
         raise UnreadableInput(
             Message(
                 Argument("always_include"),
@@ -233,8 +231,7 @@ def _resolve_missing(
                 Argument("missing", "drop_samples"),
             )
         )
-    columns = [column for column in frame.columns if column not in gone]
-    return keep, columns, counts if policy == "impute" else {}
+    return keep, gone, counts if policy == "impute" else {}
 
 
 def _refuse_missing(parts: Parts, counts: dict[str, int]) -> NoReturn:
@@ -264,7 +261,7 @@ def _transposed(raw: RawTable, id_column: str | None) -> RawTable:
     else:
         chosen = id_column or str(frame.columns[0])
         check_column(raw, chosen, "a column of feature names")
-        names, body = [str(value) for value in frame[chosen]], without(frame, [chosen])
+        names, body = [str(value) for value in frame[chosen]], raw.without([chosen]).frame
     if not len(body.columns):
         raise UnreadableInput(f"{raw.where}: expected a column for each sample, got only feature names")
     check_names(names, raw.where, "rows (features)")
@@ -279,8 +276,3 @@ def _check_values(given: Mapping[str, Any]) -> None:
         number = isinstance(value, int | float | np.integer | np.floating) and bool(np.isfinite(value))
         if not number and not isinstance(value, str):
             raise ValueError(f"missing[{name!r}] must be text or a finite number, got {value!r}")
-
-
-def _without(raw: RawTable, drop: Collection[str]) -> RawTable:
-    inside = [name for name in drop if name in raw.frame.columns]  # columns of `beside` are not features anyway
-    return replace(raw, frame=without(raw.frame, inside)) if inside else raw

@@ -39,7 +39,7 @@ def make_blocks(
             f"got {n_true}, {correlation} and {spread}"
         )
     rng = generator(rng)
-    truth = _one_per_block(groups, n_true, rng)
+    truth = one_per_block(groups, n_true, rng)
     coef = random_coefficients(n_features, truth, rng, spread)
     noise = np.sqrt(np.square(coef).sum() / snr)  # true columns are independent with unit variance
     X = draw_blocks(n_samples + n_test, groups, correlation, rng)
@@ -63,6 +63,7 @@ def draw_blocks(n: int, groups: Array, correlation: float, rng: np.random.Genera
     return X
 
 
-def _one_per_block(groups: Array, n: int, rng: np.random.Generator) -> Array:
+def one_per_block(groups: Array, n: int, rng: np.random.Generator) -> Array:
+    """Draw n blocks, and one column of each; return the columns, sorted."""
     blocks = rng.choice(int(groups.max()) + 1, size=n, replace=False)
     return np.sort([rng.choice(np.flatnonzero(groups == block)) for block in blocks])

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from .dataset import Dataset, read_frame
-from .home import locate
-
-Folder = str | Path | None
+from .dataset import Dataset
+from .files import Folder, read_frame
 
 
 def load_colon(*, data_home: Folder = None) -> Dataset:
@@ -21,7 +19,7 @@ def load_colon(*, data_home: Folder = None) -> Dataset:
     """
     frame = _small("colon", data_home)
     y = np.where(frame["y"] == 2, "tumour", "normal")
-    genes = read_frame(locate("small/colon_genes.csv.gz", data_home))
+    genes = _small("colon_genes", data_home)
     data = _dataset(frame, "y", about_features=genes)
     return replace(data, X=np.log2(data.X), y=y)
 
@@ -32,7 +30,7 @@ def load_leukemia(*, data_home: Folder = None) -> Dataset:
     >>> load_leukemia().X.shape  # needs the data, see `VARIEGATE_DATA`  # doctest: +SKIP
     """
     frame = _small("leukemia", data_home)
-    genes = read_frame(locate("small/leukemia_genes.csv.gz", data_home))
+    genes = _small("leukemia_genes", data_home)
     data = _dataset(frame, "y", about_features=genes)
     return replace(data, y=np.where(frame["y"] == 1, "ALL", "AML"))
 
@@ -114,25 +112,24 @@ def load_communities_crime(*, data_home: Folder = None) -> Dataset:
 
 
 def _small(name: str, data_home: Folder) -> pd.DataFrame:
-    return read_frame(locate(f"small/{name}.csv.gz", data_home))
+    return read_frame(f"small/{name}.csv.gz", data_home)
 
 
 def _dataset(
     frame: pd.DataFrame,
     outcome: str,
     *,
-    beside: list[str] | None = None,
+    beside: Sequence[str] = (),
     about_features: pd.DataFrame | None = None,
 ) -> Dataset:
-    aside = beside or []
-    columns = [name for name in frame.columns if name != outcome and name not in aside]
+    columns = [name for name in frame.columns if name != outcome and name not in beside]
     return Dataset(
         X=frame[columns].to_numpy(float),
         y=frame[outcome].to_numpy(),
         features=tuple(columns),
         samples=tuple(str(i + 1) for i in range(len(frame))),
         about_features=pd.DataFrame(index=range(len(columns))) if about_features is None else about_features,
-        about_samples=frame[aside],
+        about_samples=frame[list(beside)],
     )
 
 

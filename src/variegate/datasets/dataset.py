@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-
-from ..data import read_text
 
 
 @dataclass(frozen=True)
@@ -40,8 +37,3 @@ class Dataset:
     about_features: pd.DataFrame
     about_samples: pd.DataFrame
     truth: npt.NDArray[np.intp] | None = None
-
-
-def read_frame(path: Any) -> pd.DataFrame:
-    """Read a CSV file in which blank cells are missing, but words such as NA are not."""
-    return pd.read_csv(io.BytesIO(read_text(path).encode()), keep_default_na=False, na_values=[""])

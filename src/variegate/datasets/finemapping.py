@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 
 from .dataset import Dataset
-from .home import locate
+from .files import Folder, locate
 
 
-def load_finemapping(trait: int = 0, *, data_home: str | Path | None = None) -> Dataset:
+def load_finemapping(trait: int = 0, *, data_home: Folder = None) -> Dataset:
     """Load N3finemapping: 574 × 1,001 genotypes of chromosome 19, one of two traits, three true effects.
 
     Source: Wang, Sarkar, Carbonetto & Stephens 2020. 933 pairs of columns have correlations above 0.99.

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
 from ..data import Network, UnreadableInput, network_from_edges, read_biogrid, read_gene_sets, unambiguous
 from ..types import SURVIVAL
-from .dataset import Dataset, read_frame
-from .home import data_home as home
-from .home import locate
+from .dataset import Dataset
+from .files import Folder, locate, read_frame
+from .files import data_home as home
 
 _GENE_SETS = {"reactome": "reactome_2024-09-18.gmt.gz", "hallmark": "hallmark_v6.2.gmt.gz"}
 
@@ -22,7 +21,7 @@ def load_tcga_brca(
     *,
     mixed: bool = False,
     in_biogrid: bool = False,
-    data_home: str | Path | None = None,
+    data_home: Folder = None,
 ) -> Dataset:
     """Load TCGA breast cancer expression (log2 RSEM) and tumour stage.  Paper: section 5.1.
 
@@ -40,8 +39,8 @@ def load_tcga_brca(
     """
     with np.load(locate("tcga_brca_rnaseq/expression.npz", data_home)) as arrays:
         X, patients = arrays["X"], arrays["samples"].tolist()
-    genes = read_frame(locate("tcga_brca_rnaseq/genes.csv.gz", data_home))
-    clinical = read_frame(locate("tcga_brca_rnaseq/clinical.csv.gz", data_home)).set_index("patient").loc[patients]
+    genes = read_frame("tcga_brca_rnaseq/genes.csv.gz", data_home)
+    clinical = read_frame("tcga_brca_rnaseq/clinical.csv.gz", data_home).set_index("patient").loc[patients]
     unknown = set(stages) - set(clinical["stage_group"].dropna())
     if unknown or not stages:
         raise ValueError(f"stages must be among I, II, III, IV and X, got {sorted(stages)}")
@@ -60,9 +59,7 @@ def load_tcga_brca(
     )
 
 
-def load_tcga_survival(
-    *, mixed: bool = False, in_biogrid: bool = False, data_home: str | Path | None = None
-) -> Dataset:
+def load_tcga_survival(*, mixed: bool = False, in_biogrid: bool = False, data_home: Folder = None) -> Dataset:
     """Load TCGA breast cancer expression and overall survival in days, patients of all stages.
 
     `y` has the fields event (death), time (days until death or last follow-up), entry and stratum, as
@@ -82,7 +79,7 @@ def load_tcga_survival(
     return replace(found, X=found.X[rows], y=y, samples=samples, about_samples=clinical.iloc[rows])
 
 
-def load_biogrid(*, strict: bool = False, data_home: str | Path | None = None) -> Network:
+def load_biogrid(*, strict: bool = False, data_home: Folder = None) -> Network:
     """Load the human gene interactions of BioGRID.
 
     Nodes are Entrez ids, symbols are aliases. Match genes by Entrez id, since symbols change.
@@ -100,8 +97,8 @@ def load_biogrid(*, strict: bool = False, data_home: str | Path | None = None) -
     official = sorted(folder.glob("BIOGRID-*.tab[23].txt*"))
     if official and not (folder / "edges.csv.gz").is_file():
         return read_biogrid(official[-1], names="entrez")
-    edges = read_frame(locate("biogrid_human/edges.csv.gz", data_home))
-    genes = read_frame(locate("biogrid_human/genes.csv.gz", data_home))
+    edges = read_frame("biogrid_human/edges.csv.gz", data_home)
+    genes = read_frame("biogrid_human/genes.csv.gz", data_home)
     if strict:
         edges = edges[edges["in_v3_4_126"] == 1]
     ids = genes["entrez"].astype(str)
@@ -112,7 +109,7 @@ def load_biogrid(*, strict: bool = False, data_home: str | Path | None = None) -
     return network_from_edges(a, b, aliases)
 
 
-def load_gene_sets(name: str = "reactome", *, data_home: str | Path | None = None) -> dict[str, tuple[str, ...]]:
+def load_gene_sets(name: str = "reactome", *, data_home: Folder = None) -> dict[str, tuple[str, ...]]:
     """Load gene sets, name → gene symbols: "reactome" (2,694 pathways) or "hallmark" (50 MSigDB sets).
 
     >>> found = load_gene_sets()  # needs the data, see `VARIEGATE_DATA`  # doctest: +SKIP

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..checks import generator
 from ..data import Network, network_from_edges
-from .blocks import draw_blocks
+from .blocks import draw_blocks, one_per_block
 from .simulation import Array, Simulation, check_task, draw_outcome, random_coefficients
 
 
@@ -42,8 +42,7 @@ def make_network_genes(
     groups = np.arange(n_genes) % n_modules
     names = tuple(f"G{m:0{len(str(n_genes - 1))}d}" for m in range(n_genes))
     graph = _grow(names, groups, rng)
-    modules = rng.choice(n_modules, size=n_true, replace=False)
-    truth = np.sort([rng.choice(np.flatnonzero(groups == module)) for module in modules])
+    truth = one_per_block(groups, n_true, rng)
     coef = random_coefficients(n_genes, truth, rng)
     X = draw_blocks(n_samples, groups, correlation, rng)
     y = draw_outcome(X[:, truth] @ coef[truth], float(np.sqrt(n_true / snr)), task, rng)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from .dataset import Dataset, read_frame
-from .home import locate
+from .dataset import Dataset
+from .files import Folder, read_frame
 
 
-def load_july_temperature(*, sample: bool = False, data_home: str | Path | None = None) -> Dataset:
+def load_july_temperature(*, sample: bool = False, data_home: Folder = None) -> Dataset:
     """Load mean July temperatures (°C, 1981-2010) of 7,185 U.S. weather stations.  Paper: section 5.2.
 
     X holds longitude and latitude in degrees. Features for a regression are bumps at centres of your choice,
@@ -26,7 +24,7 @@ def load_july_temperature(*, sample: bool = False, data_home: str | Path | None 
     >>> load_july_temperature(sample=True).X.shape  # needs the data, see `VARIEGATE_DATA`  # doctest: +SKIP
     (476, 2)
     """
-    stations = read_frame(locate("us_july_temperature/us_stations_july.csv.gz", data_home))
+    stations = read_frame("us_july_temperature/us_stations_july.csv.gz", data_home)
     if sample:
         stations = stations[stations["sample476"] == 1].reset_index(drop=True)
     return Dataset(

@@ -1,19 +1,27 @@
-"""The contents of a model file: parameters and fitted values."""
+"""The contents of a model file: parameters and fitted values, and the model that they describe."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from ..candidates import Candidates
-from ..dpp import PoweredDPP
-from ..estimators import DiverseSelector, rows_of_columns
-from ..inference import Fit, Sample
+from ..design import Design
+from ..dpp import IndependentSets, LowRankDPP, PoweredDPP, Sums
+from ..estimators import ESTIMATORS, DiverseSelector, rows_of_columns
+from ..inference import Certificate, ChainSettings, Fit, Hyperparameters, OthersRatio, Sample, Target
+from ..likelihoods import sample_weights, table
 from ..priors import Prior
-from ..selection import Selection
+from ..selection import Selection, Training
 from ..similarity import Positions
-from .consistency import ALWAYS, CANDIDATE, REFERENCE
+from .consistency import ALWAYS, CANDIDATE, REFERENCE, check_consistent
 from .packing import Single, Table
+
+KINDS: dict[str, type[DiverseSelector]] = {kind.__name__: kind for kind in ESTIMATORS.values()}
+# fields of a Fit and of a Sample that are stored under their own names
+OF_FIT = ("elbo", "elbo_error", "elbo_trace", "log_ratios")
+OF_SAMPLE = ("inclusion", "inclusion_errors", "disagreement", "slab_precisions", "nuisances", "n_iter", "n_steps")
 
 
 def parameters(model: DiverseSelector) -> dict[str, Any]:
@@ -51,13 +59,13 @@ def fitted(model: DiverseSelector) -> dict[str, Any]:
         "family": found.target.family,
         "phi": None if _is_given(model, candidates, found.target.phi) else Single(found.target.phi),
         "size": found.target.size,
-        "converged": bool(found.converged),
-        "interrupted": bool(found.interrupted),
+        "converged": found.converged,
+        "interrupted": found.interrupted,
         "set_sizes": np.array([len(S) for S in found.sets]),
-        "sets": np.concatenate(found.sets) if len(found.sets) else np.empty(0, dtype=np.int64),
+        "sets": np.concatenate(found.sets),
         "map": selection.chosen,
         **_left_out(selection),
-        **(_variational(found) if isinstance(found, Fit) else _chain(found)),
+        **({"theta": found.q.theta, **_fields(found, OF_FIT)} if isinstance(found, Fit) else _chain(found)),
     }
 
 
@@ -65,7 +73,7 @@ def _left_out(selection: Selection) -> dict[str, Any]:
     """Return what is known about the columns that were left out."""
     target, certificate = selection.posterior.fit.target, selection.certificate
     return {
-        "others": int(target.others),
+        "others": target.others,
         "others_ratio": list(target.others_ratio),
         "tilt": target.tilt,
         "certificate": None if certificate is None else list(certificate),
@@ -76,34 +84,22 @@ def _powered(prior: Prior) -> dict[str, Any]:
     """Return the parts of a powered prior, including the estimate of its normaliser."""
     if not isinstance(prior, PoweredDPP):
         return {"diversity": prior.diversity, "log_sums": None, "rank": None}
-    return {"diversity": prior.diversity, "log_sums": prior.size_law.log_sums, "rank": int(prior.rank)}
-
-
-def _variational(found: Fit) -> dict[str, Any]:
-    return {
-        "theta": found.q.theta,
-        "elbo": found.elbo,
-        "elbo_error": found.elbo_error,
-        "elbo_trace": found.elbo_trace,
-        "log_ratios": found.log_ratios,
-    }
+    return {"diversity": prior.diversity, "log_sums": prior.size_law.log_sums, "rank": prior.rank}
 
 
 def _chain(found: Sample) -> dict[str, Any]:
     return {
         "settings": asdict(found.settings),
-        "inclusion": found.inclusion,
-        "inclusion_errors": found.inclusion_errors,
-        "disagreement": found.disagreement,
         "set_weights": found.weights,
-        "slab_precisions": found.slab_precisions,
-        "nuisances": found.nuisances,
         "grid_sizes": found.hyperparameters.expected_sizes,
         "grid_precisions": found.hyperparameters.slab_precisions,
         "grid_probability": found.hyperparameters.probability,
-        "n_iter": int(found.n_iter),
-        "n_steps": int(found.n_steps),
+        **_fields(found, OF_SAMPLE),
     }
+
+
+def _fields(found: Fit | Sample, names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: getattr(found, name) for name in names}
 
 
 def _is_given(model: DiverseSelector, candidates: Candidates, phi: Any) -> bool:
@@ -112,3 +108,75 @@ def _is_given(model: DiverseSelector, candidates: Candidates, phi: Any) -> bool:
     if phi is None or isinstance(given, str | Positions) or callable(given) or candidates.is_grouped:
         return phi is None
     return np.array_equal(rows_of_columns(given, candidates, model.selection_.names), phi)
+
+
+def restored(kind: str, params: Mapping[str, Any], values: Mapping[str, Any]) -> DiverseSelector:
+    """Return the model of a kind, with its parameters and fitted values."""
+    f = _of_this_format(values)
+    check_consistent(f)
+    model = KINDS[kind](**params)
+    model.n_features_in_ = len(f["role"])
+    if f["feature_names"] is not None:
+        f["feature_names"] = model.feature_names_in_ = np.array(f["feature_names"], dtype=object)
+    if f["classes"] is not None:
+        model.classes_ = f["classes"]
+    columns, always, references = (np.flatnonzero(f["role"] == role) for role in (CANDIDATE, ALWAYS, REFERENCE))
+    candidates = Candidates(columns, f["unit"], always, len(f["role"]), references, f["reference_units"])
+    if f["phi"] is None and "dpp" in (f["prior"], f["family"]):
+        f["phi"] = rows_of_columns(model.similarity, candidates, f["feature_names"])
+    X = table(f["X"])
+    design = Design.of(X, sample_weights(f["weights"], X.shape[0]))
+    training = Training(design, f["covariates"], f["y"], f["weights"])
+    found = _found(f, _target(f, model.likelihood(candidates, training)))
+    certificate = None if f["certificate"] is None else Certificate(*f["certificate"])
+    return model.publish(model.selection(candidates, training, found, f["map"], certificate))
+
+
+def _of_this_format(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Add defaults for values that older formats lack."""
+    return {
+        "nuisance": np.nan,  # formats 1 and 2
+        "nuisances": np.full(len(values["set_sizes"]), np.nan),
+        "reference_units": np.empty(0, dtype=np.int64),  # format 3
+        "diversity": float(values["prior"] == "dpp"),
+        "log_sums": None,
+        "others": 0,
+        "others_ratio": list(OthersRatio()),
+        "tilt": None,
+        "certificate": None,
+        **values,
+    }
+
+
+def _target(f: Mapping[str, Any], likelihood: Any) -> Target:
+    likelihood = likelihood.with_slab_precision(f["slab_precision"])
+    if np.isfinite(f["nuisance"]):
+        likelihood = likelihood.with_nuisance(f["nuisance"])
+    log_mean, slope, log_c = f["others_ratio"]
+    others = {"others": f["others"], "others_ratio": OthersRatio(log_mean, slope, tuple(log_c)), "tilt": f["tilt"]}
+    return Target(likelihood, _prior(f), family=f["family"], phi=f["phi"], size=f["size"], **others)
+
+
+def _found(f: Mapping[str, Any], target: Target) -> Sample | Fit:
+    sets = np.split(f["sets"], np.cumsum(f["set_sizes"])[:-1])
+    ended = {"converged": f["converged"], "interrupted": f["interrupted"]}
+    if "theta" in f:
+        bound = {name: f[name] for name in OF_FIT}
+        return Fit(q=target.distribution(f["theta"]), target=target, sets=sets, **bound, **ended)
+    return Sample(
+        target=target,
+        settings=ChainSettings(**f["settings"]),
+        sets=sets,
+        weights=f["set_weights"],
+        hyperparameters=Hyperparameters(f["grid_sizes"], f["grid_precisions"], f["grid_probability"]),
+        **{name: f[name] for name in OF_SAMPLE},
+        **ended,
+    )
+
+
+def _prior(f: Mapping[str, Any]) -> Prior:
+    if f["prior"] == "bernoulli":
+        return IndependentSets(f["prior_theta"])
+    if f["log_sums"] is None:
+        return LowRankDPP(f["phi"], f["prior_theta"])
+    return PoweredDPP(f["phi"], f["prior_theta"], f["diversity"], Sums(f["log_sums"], f["rank"]))

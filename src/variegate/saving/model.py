@@ -10,9 +10,8 @@ from .. import __version__
 from ..estimators import DiverseSelector
 from ..writing import write_whole
 from .archive import UnreadableModel, read_arrays
-from .contents import fitted, parameters
-from .packing import Pack, Unpack
-from .restored import KINDS, restored
+from .contents import KINDS, fitted, parameters, restored
+from .packing import Pack, unpacked
 
 FORMAT = 4  # still read: 1 (before the chains), 2 (before survival and counts), 3 (all in double precision)
 
@@ -76,8 +75,7 @@ def load(path: str | os.PathLike[str]) -> DiverseSelector:
             f"{__version__} reads up to format {FORMAT}; update variegate, or save the model again."
         )
     try:
-        pack = Unpack(arrays)
-        params, values = ({k: pack.get(v) for k, v in header[part].items()} for part in ("params", "fitted"))
+        params, values = ({k: unpacked(v, arrays) for k, v in header[p].items()} for p in ("params", "fitted"))
         return restored(header["kind"], params, values)
     except Exception as error:  # inconsistent values can make anything fail
         raise UnreadableModel(f"{path}: the model in it is damaged ({type(error).__name__}: {error}).") from error

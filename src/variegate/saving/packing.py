@@ -104,37 +104,33 @@ def _with_names(frame: Any) -> Any:
     return SimilarityFeatures(values, names) if values.ndim == 2 else dict(zip(names, values.tolist(), strict=True))
 
 
-class Unpack:
-    """Converts JSON and arrays back to values."""
+def unpacked(value: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
+    """Return the value of a piece of JSON, with the arrays that it names."""
 
-    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        self.arrays = arrays
+    def get(value: Any) -> Any:
+        return unpacked(value, arrays)
 
-    def get(self, value: Any) -> Any:
-        """Return the value of a piece of JSON."""
-        if not isinstance(value, dict):
-            return value
-        if "array" in value:
-            return self.arrays[value["array"]]
-        if "double" in value:
-            return self.get(value["double"]).astype(np.float64)
-        if "numbers" in value:
-            return self.get(value["values"])[self.get(value["numbers"])]
-        if "float" in value:
-            return float(value["float"])
-        if "sparse" in value:
-            parts = {k: self.get(v) for k, v in value["sparse"].items()}
-            table = sparse.csc_array((parts["data"], parts["indices"], parts["indptr"]), shape=tuple(value["shape"]))
-            table.check_format(full_check=True)
-            return table
-        if "similarity" in value:
-            return SimilarityFeatures(
-                self.get(value["similarity"]), self.get(value["names"]), self.get(value["error"])
-            )
-        if "map" in value:
-            return {self.get(k): self.get(v) for k, v in value["map"]}
-        if "objects" in value:
-            out = np.empty(len(value["objects"]), dtype=object)
-            out[:] = [self.get(item) for item in value["objects"]]
-            return out
-        return [self.get(item) for item in value["list"]]
+    if not isinstance(value, dict):
+        return value
+    if "array" in value:
+        return arrays[value["array"]]
+    if "double" in value:
+        return get(value["double"]).astype(np.float64)
+    if "numbers" in value:
+        return get(value["values"])[get(value["numbers"])]
+    if "float" in value:
+        return float(value["float"])
+    if "sparse" in value:
+        parts = {k: get(v) for k, v in value["sparse"].items()}
+        table = sparse.csc_array((parts["data"], parts["indices"], parts["indptr"]), shape=tuple(value["shape"]))
+        table.check_format(full_check=True)
+        return table
+    if "similarity" in value:
+        return SimilarityFeatures(get(value["similarity"]), get(value["names"]), get(value["error"]))
+    if "map" in value:
+        return {get(k): get(v) for k, v in value["map"]}
+    if "objects" in value:
+        out = np.empty(len(value["objects"]), dtype=object)
+        out[:] = [get(item) for item in value["objects"]]
+        return out
+    return [get(item) for item in value["list"]]

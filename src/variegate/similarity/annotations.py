@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,7 @@ from scipy import sparse
 from ..checks import generator
 from ..data import locate_names
 from .factorise import check_rank, factorise_known, feature_names, item_names, warn_unknown
-from .features import SimilarityFeatures
-from .kernels import CosineKernel
+from .features import Array, SimilarityFeatures
 
 
 def from_annotations(
@@ -61,6 +61,21 @@ def from_annotations(
         )
     warn_unknown(known, names, "have no annotation")
     return factorise_known(CosineKernel(rows[known]), known, rank, tol, generator(rng)).named(names)
+
+
+@dataclass(frozen=True)
+class CosineKernel:
+    """Inner products of the rows of a sparse table, whose rows have unit norm or are zero."""
+
+    table: Any
+
+    def diagonal(self) -> Array:
+        """Return ones, and zeros for zero rows."""
+        return np.asarray(self.table.multiply(self.table).sum(axis=1), dtype=float).ravel()
+
+    def block(self, rows: Array | slice, cols: Array) -> Array:
+        """Return the entries K[rows][:, cols]."""
+        return np.asarray((self.table[rows] @ self.table[cols].T).toarray())
 
 
 def _plain(table: Any) -> Any:

@@ -50,7 +50,7 @@ def pivoted_cholesky(
     total = float(residual.sum())
     rows = np.empty((rank, len(residual)))  # Fᵀ: columns of F are contiguous, and unused ones take no memory
     pivots: list[int] = []
-    while len(pivots) < rank and residual.sum() > max(tol * total, 0.0):
+    while len(pivots) < rank and residual.sum() > tol * total:
         done = rows[: len(pivots)]
         proposed = rng.choice(len(residual), size=block, p=residual / residual.sum())
         H = kernel.block(proposed, proposed) - done[:, proposed].T @ done[:, proposed]

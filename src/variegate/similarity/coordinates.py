@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..checks import generator
+from .distances import Bandwidth, BumpKernel, RadialKernel, bump_kernel, radial_kernel
 from .factorise import factorise, finite_matrix, item_names
 from .features import Array, SimilarityFeatures
-from .kernels import Bandwidth, BumpKernel, RadialKernel, bump_kernel, radial_kernel
 
 _EARTH_RADIUS_KM = 6371.0088
 

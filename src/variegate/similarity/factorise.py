@@ -14,9 +14,8 @@ from ..messages import Argument, Message
 from .cholesky import Kernel, pivoted_cholesky
 from .features import Array, SimilarityFeatures, SimilarityWarning, unit_rows
 
-# Largest rank chosen by the tolerance; a larger one must be requested, since Φ takes 8 · M · rank bytes.
-_RANK_CAP = 1000
-_USUAL_RANK = 300  # if some features are unknown and no rank is given
+MOST_COLUMNS = 1000  # of Φ, which takes 8 bytes for each entry; more only with a larger `rank`
+USUAL_RANK = 300  # without a `rank`, if Φ holds random directions
 
 
 def factorise(
@@ -38,11 +37,11 @@ def factorise(
     M = len(kernel.diagonal())
     check_rank(rank)
     check_share(tol, "tol, a fraction of the trace,")
-    factor = pivoted_cholesky(kernel, min(M, rank or _RANK_CAP), tol, rng)
+    factor = pivoted_cholesky(kernel, min(M, rank or MOST_COLUMNS), tol, rng)
     if rank is None and factor.trace_error > tol:
         warnings.warn(
             Message(
-                f"{_RANK_CAP} similarity features leave a trace error of {factor.trace_error:.1%}, above the "
+                f"{MOST_COLUMNS} similarity features leave a trace error of {factor.trace_error:.1%}, above the "
                 f"tolerance of {tol:.1%}: the features are too distinct; give ",
                 Argument("rank"),
                 " or a larger bandwidth",
@@ -65,7 +64,7 @@ def factorise_known(
     Up to rank/4 unknown features get one column each and are exactly orthogonal to all others. More get random
     directions, with similarities of about ±1/√rank instead of 0. With `rank=None` it is 300.
     """
-    unknown, width = int((~known).sum()), rank or _USUAL_RANK
+    unknown, width = int((~known).sum()), rank or USUAL_RANK
     own_axes = unknown <= width // 4
     phi = factorise(kernel, rank - unknown if rank and own_axes else rank, tol, rng)
     d = phi.shape[1]

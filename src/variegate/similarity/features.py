@@ -77,14 +77,3 @@ def unit_rows(F: Array) -> Array:
     norms = np.sqrt(np.einsum("ij,ij->i", F, F, dtype=np.float64))
     scaled: Array = F / np.where(norms > 0, norms, 1.0)[:, None].astype(F.dtype)
     return scaled
-
-
-def spread_directions(n: int, width: int, rng: np.random.Generator) -> Array:
-    """Return n dissimilar unit vectors, shape (n, width).
-
-    Up to `width` vectors are exactly orthogonal; more are drawn uniformly from the sphere and have
-    similarities of about ±1/√width.
-    """
-    if n <= width:
-        return np.eye(n, width)
-    return unit_rows(rng.standard_normal((n, width)))

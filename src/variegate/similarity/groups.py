@@ -9,10 +9,8 @@ import numpy as np
 import pandas as pd
 
 from ..checks import check_share, generator
-from .factorise import check_rank, item_names
-from .features import Array, SimilarityFeatures, spread_directions, unit_rows
-
-_WIDEST = 1000  # columns, unless `rank` is given
+from .factorise import MOST_COLUMNS, check_rank, item_names
+from .features import Array, SimilarityFeatures, unit_rows
 
 
 def from_groups(
@@ -48,12 +46,12 @@ def from_groups(
     check_rank(rank)
     check_share(within, "within, a similarity,")
     codes = group_codes(labels)
-    M, G, width = len(codes), int(codes.max()) + 1, rank or _WIDEST
+    M, G, width = len(codes), int(codes.max()) + 1, rank or MOST_COLUMNS
     generator_ = generator(rng)
     exact = width >= M + G
     shared = G if exact else min(G, max(3 * width // 4, 1))
     left = M if exact else width - shared
-    centres = spread_directions(G, shared, generator_)
+    centres = _spread_directions(G, shared, generator_)
     own = np.eye(M) if exact else _own_directions(codes, left, generator_)
     shares = (within, 1 - within) if left else (1.0, 0.0)  # without columns left, members of a group are equal
     phi = np.hstack([np.sqrt(shares[0]) * centres[codes], np.sqrt(shares[1]) * own])
@@ -74,11 +72,27 @@ def group_codes(labels: Sequence[object] | Any) -> Array:
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.intp)
 
 
+def members_of(codes: Array) -> list[Array]:
+    """Return the positions of the members of each group, by group number."""
+    order = np.argsort(codes, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
+
+
+def _spread_directions(n: int, width: int, rng: np.random.Generator) -> Array:
+    """Return n dissimilar unit vectors, shape (n, width).
+
+    Up to `width` vectors are exactly orthogonal; more are drawn uniformly from the sphere and have
+    similarities of about ±1/√width.
+    """
+    if n <= width:
+        return np.eye(n, width)
+    return unit_rows(rng.standard_normal((n, width)))
+
+
 def _own_directions(codes: Array, width: int, rng: np.random.Generator) -> Array:
     """Return random unit vectors (M, width), orthogonal within each group of at most `width` members."""
     u = unit_rows(rng.standard_normal((len(codes), width)))
-    order = np.argsort(codes, kind="stable")
-    for members in np.split(order, np.flatnonzero(np.diff(codes[order])) + 1):
+    for members in members_of(codes):
         if 1 < len(members) <= width:
             u[members] = np.linalg.qr(u[members].T)[0].T
     return u

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ from scipy import sparse
 from ..checks import generator
 from .factorise import factorise, feature_names, finite_matrix, item_names
 from .features import Array, SimilarityFeatures
-from .kernels import ScaledKernel, check_real
 
 _DIAGONAL_CHUNK = 256
 
@@ -59,13 +59,38 @@ def from_kernel(
     return factorise(scaled, rank, tol, generator(rng), names)
 
 
+@dataclass(frozen=True)
+class ScaledKernel:
+    """Any kernel, scaled to unit diagonal: K_ij / √(K_ii K_jj); `entries(rows, cols)` returns blocks of K."""
+
+    entries: Callable[[Array, Array], Array]
+    variances: Array
+
+    def diagonal(self) -> Array:
+        """Return ones, and zeros where the variance is zero."""
+        return (self.variances > 0).astype(float)
+
+    def block(self, rows: Array | slice, cols: Array) -> Array:
+        """Return the entries K[rows][:, cols] of the scaled kernel."""
+        rows = np.arange(len(self.variances))[rows]
+        scale = np.sqrt(np.where(self.variances > 0, self.variances, np.inf))
+        values = np.asarray(self.entries(rows, cols))
+        if values.shape != (len(rows), len(cols)):
+            raise ValueError(
+                f"kernel(rows, cols) must return an array of shape {(len(rows), len(cols))} for {len(rows)} rows "
+                f"and {len(cols)} columns, got shape {values.shape}"
+            )
+        _check_real(values, rows[:, None], cols[None, :])
+        return values / scale[rows][:, None] / scale[cols][None, :]
+
+
 def _matrix_kernel(matrix: Any) -> ScaledKernel:
     shape = np.shape(matrix)
     if len(shape) == 2 and shape[0] != shape[1]:
         raise ValueError(f"the kernel must be square, got shape {shape}; for a table use from_columns")
     if sparse.issparse(matrix):
         K = sparse.csr_array(matrix)
-        check_real(K.data, np.repeat(np.arange(K.shape[0]), np.diff(K.indptr)), K.indices)
+        _check_real(K.data, np.repeat(np.arange(K.shape[0]), np.diff(K.indptr)), K.indices)
         difference, largest = abs(K - K.T).max(), abs(K).max()
         entries = lambda rows, cols: K[rows][:, cols].toarray()  # noqa: E731
         diagonal = K.diagonal().astype(np.float64)
@@ -94,3 +119,13 @@ def _check_variances(variances: Array) -> None:
         raise ValueError(
             f"the kernel's diagonal must be finite and non-negative, got {variances[worst]} for feature {worst}"
         )
+
+
+def _check_real(values: Array, rows: Array, cols: Array) -> None:
+    """Raise unless the entries at rows × cols of a kernel are finite real numbers."""
+    if values.dtype.kind not in "biuf":
+        raise ValueError(f"the kernel must hold real numbers, got {values.dtype}")
+    if not np.isfinite(values).all():
+        first = np.flatnonzero(~np.isfinite(values))[0]
+        i, j = (np.broadcast_to(positions, values.shape).flat[first] for positions in (rows, cols))
+        raise ValueError(f"the kernel must be finite, got {values.flat[first]} for features {i} and {j}")

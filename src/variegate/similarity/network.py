@@ -9,10 +9,10 @@ import numpy as np
 
 from ..checks import generator
 from ..data import Network, as_network
+from .distances import Bandwidth, RadialKernel, radial_kernel
 from .factorise import check_rank, factorise_known, feature_names, warn_unknown
 from .features import Array, SimilarityFeatures
 from .hubs import choose_hubs, hub_distances
-from .kernels import Bandwidth, RadialKernel, radial_kernel
 
 
 def from_network(

@@ -11,13 +11,11 @@ import numpy.typing as npt
 from scipy import sparse
 
 from ..checks import generator
-from .factorise import check_rank, item_names
+from .factorise import MOST_COLUMNS, USUAL_RANK, check_rank, item_names
 from .features import Array, SimilarityFeatures, unit_rows
-from .groups import group_codes
+from .groups import group_codes, members_of
 
 _NEIGHBOURS = 5  # the bandwidth "near" is the distance to this neighbour
-_WIDEST = 1000  # columns, if so many make Φ exact
-_USUAL_RANK = 300  # columns otherwise
 _CELLS = 2  # grid cells per bandwidth: K is accurate to 1e-4
 FINEST = 1e-12  # smallest bandwidth, as a fraction of the whole line: the cells of a finer grid could not be numbered
 _REACH = 2.25  # bandwidths from a feature to the farthest cell in which its bump is not cut off
@@ -59,9 +57,9 @@ def from_positions(
     sigma = bandwidth_of(x, codes, bandwidth)
     bumps = _bumps(x, codes, sigma)
     n_cells = bumps.shape[1]
-    if n_cells <= (rank or _WIDEST):
+    if n_cells <= (rank or MOST_COLUMNS):
         return SimilarityFeatures(unit_rows(bumps.toarray()), item_names(positions))
-    mixture = generator(rng).standard_normal((n_cells, rank or _USUAL_RANK))
+    mixture = generator(rng).standard_normal((n_cells, rank or USUAL_RANK))
     return SimilarityFeatures(unit_rows(bumps @ mixture), item_names(positions))
 
 
@@ -117,7 +115,7 @@ def bandwidth_of(x: Array, codes: Array, rule: float | str) -> float:
             raise ValueError(f'bandwidth must be "near" or a positive number, got {rule!r}')
         return max(float(rule), FINEST * float(np.ptp(x)))
     distances = []
-    for members in _of_each_block(x, codes):
+    for members in members_of(codes):
         steps = min(_NEIGHBOURS, len(members) - 1)
         line = np.sort(x[members])
         distances.append(line[steps:] - line[: len(line) - steps] if steps else line[:0])
@@ -125,11 +123,6 @@ def bandwidth_of(x: Array, codes: Array, rule: float | str) -> float:
     median = float(np.median(found)) if len(found) else 0.0
     apart = found[found > 0]
     return median or (float(np.median(apart)) if len(apart) else 1.0)
-
-
-def _of_each_block(x: Array, codes: Array) -> list[Array]:
-    order = np.argsort(codes, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
 
 
 def _bumps(x: Array, codes: Array, sigma: float) -> Any:

@@ -14,7 +14,7 @@ from .frames import Source
 
 
 @dataclass(frozen=True)
-class Asked:
+class ColumnNames:
     """Column names in the table, in the second table (outcomes, `outcome_id`), or in either (`always_include`)."""
 
     outcomes: list[str]
@@ -27,7 +27,7 @@ class Asked:
     @classmethod
     def of(
         cls, outcome: Any, id_column: Any, outcome_id: Any, always_include: Any, categorical: Any, drop: Any
-    ) -> Asked:
+    ) -> ColumnNames:
         """Take one name or several, as text or (in data frames) as numbers."""
         return cls(
             _several(outcome, "outcome"),

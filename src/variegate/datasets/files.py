@@ -1,11 +1,16 @@
-"""Where the real data are, and where to get them if they are missing."""
+"""The files of real data: where they are, and where to get those that are missing."""
 
 from __future__ import annotations
 
+import io
 import os
 from pathlib import Path
 
-from ..data import UnreadableInput
+import pandas as pd
+
+from ..data import UnreadableInput, read_text
+
+Folder = str | Path | None
 
 VARIABLE = "VARIEGATE_DATA"
 
@@ -29,7 +34,7 @@ _SOURCES = {
 }
 
 
-def data_home(folder: str | Path | None = None) -> Path:
+def data_home(folder: Folder) -> Path:
     """Return the folder with the real data: the given one, or that in the variable VARIEGATE_DATA."""
     chosen = folder or os.environ.get(VARIABLE)
     if not chosen:
@@ -41,7 +46,7 @@ def data_home(folder: str | Path | None = None) -> Path:
     return Path(chosen)
 
 
-def locate(name: str, folder: str | Path | None = None) -> Path:
+def locate(name: str, folder: Folder) -> Path:
     """Return the path of a file such as "small/colon.csv.gz", or say what to download and where to put it."""
     path = data_home(folder) / name
     if not path.is_file():
@@ -49,3 +54,9 @@ def locate(name: str, folder: str | Path | None = None) -> Path:
             f"{path}: no such file; it holds {_SOURCES[name.split('/')[0]]}. Put it there, or give another data_home="
         )
     return path
+
+
+def read_frame(name: str, folder: Folder) -> pd.DataFrame:
+    """Read a CSV file in which blank cells are missing, but words such as NA are not."""
+    text = read_text(locate(name, folder))
+    return pd.read_csv(io.BytesIO(text.encode()), keep_default_na=False, na_values=[""])

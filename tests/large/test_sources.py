@@ -1,4 +1,4 @@
-"""One contract for every home of a table: the same answer as the same table in memory."""
+"""One contract for every source of a table: the same answer as the same table in memory."""
 
 import pickle
 from functools import cache
@@ -9,10 +9,10 @@ import pytest
 from scipy import sparse
 
 import variegate as vg
-from large_tables import HOMES, genotypes, some_rows
+from large_tables import SOURCES, genotypes, some_rows, with_columns
 from variegate.large import LargeTable, as_large_table, first_look, is_out_of_core
 from variegate.large import protocol as blocks
-from variegate.large.rows import SomeRows
+from variegate.large.views import SomeRows
 
 pytestmark = pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
 X = genotypes()
@@ -36,13 +36,14 @@ def small_blocks(monkeypatch):
         monkeypatch.setattr(f"variegate.large.{module}.WIDEST", 16)
 
 
-def homes():
-    for name, make in HOMES.items():
+def sources():
+    for name, make in SOURCES.items():
         yield pytest.param(make, id=name)
         yield pytest.param(lambda X, folder, make=make: some_rows(make, X, folder), id=f"some rows of {name}")
+    yield pytest.param(with_columns, id="columns of two tables")
 
 
-each_home = pytest.mark.parametrize("make", list(homes()))
+each_source = pytest.mark.parametrize("make", list(sources()))
 
 
 class Counting:
@@ -61,7 +62,7 @@ class Counting:
         return np.vstack([values for _, values in found])
 
 
-@each_home
+@each_source
 def test_every_entry_is_seen_once_and_in_order(make, tmp_path):
     table = make(X, tmp_path)
     assert isinstance(table, LargeTable)
@@ -71,7 +72,7 @@ def test_every_entry_is_seen_once_and_in_order(make, tmp_path):
     np.testing.assert_array_equal(np.hstack([values for _, values in found]), X)
 
 
-@each_home
+@each_source
 def test_some_columns(make, tmp_path):
     table = make(X, tmp_path)
     for S in ([], [5], [0, 3, 39], [30, 2, 7]):
@@ -80,7 +81,7 @@ def test_some_columns(make, tmp_path):
         np.testing.assert_array_equal(found, X[:, S])
 
 
-@each_home
+@each_source
 def test_moments_and_products(make, tmp_path):
     table, V = make(X, tmp_path), np.stack([Y * WEIGHTS, WEIGHTS])
     moments, products = first_look(table, WEIGHTS, V)
@@ -92,7 +93,7 @@ def test_moments_and_products(make, tmp_path):
     assert not moments.missing.any()
 
 
-@each_home
+@each_source
 def test_same_answer_as_in_memory(make, tmp_path):
     table = make(X, tmp_path)
     model = vg.DiverseRegressor(**QUICK).fit(table, Y, sample_weight=WEIGHTS)
@@ -115,7 +116,7 @@ def test_same_answer_for_other_outcomes(kind, tmp_path):
         "survival": (vg.DiverseSurvival, vg.tasks.survival_rows(1 / rate, np.arange(N) % 5 > 0)),
         "counts": (vg.DiverseCounts, vg.tasks.count_rows(np.rint(3 * rate))),
     }[kind]
-    table = HOMES["npy by rows"](X, tmp_path)
+    table = SOURCES["npy by rows"](X, tmp_path)
     options = {**QUICK, "n_features_to_select": 2}
     model, memory = make(**options).fit(table, y), make(**options).fit(X, y)
     np.testing.assert_allclose(model.inclusion_probabilities_, memory.inclusion_probabilities_, atol=1e-6)
@@ -148,7 +149,7 @@ def test_missing_entries_are_the_mean_and_are_counted(tmp_path):
     for name in ("npy by rows", "npy by columns", "zarr", "bed", "parquet", "dask"):
         folder = tmp_path / name
         folder.mkdir()
-        table = HOMES[name](Z, folder)
+        table = SOURCES[name](Z, folder)
         model = vg.DiverseRegressor(**QUICK).fit(table, Y)
         assert model.selection_.certificate.imputed == len(Z[::5]) + 1
         np.testing.assert_allclose(model.inclusion_probabilities_, memory.inclusion_probabilities_, atol=1e-6)
@@ -183,7 +184,7 @@ def test_tables_and_outcomes_that_do_not_fit():
 
 
 def test_columns_that_are_always_in(tmp_path):
-    table = HOMES["bed"](X, tmp_path)
+    table = SOURCES["bed"](X, tmp_path)
     model = vg.DiverseRegressor(always_include=["v3"], **QUICK).fit(table, Y)
     memory = vg.DiverseRegressor(always_include=[3], **QUICK).fit(X, Y)
     np.testing.assert_allclose(model.inclusion_probabilities_, memory.inclusion_probabilities_, atol=1e-6)
@@ -192,7 +193,7 @@ def test_columns_that_are_always_in(tmp_path):
 
 
 def test_the_number_of_threads_does_not_change_a_digit(tmp_path, monkeypatch):
-    table = HOMES["npy by rows"](X, tmp_path)
+    table = SOURCES["npy by rows"](X, tmp_path)
     answers = []
     for threads in (1, 3):
         monkeypatch.setattr(blocks, "allowed", lambda n=threads: n)
@@ -218,7 +219,7 @@ def test_a_pass_that_is_left_early_stops(monkeypatch):
 
 
 def test_genotypes_can_be_pickled(tmp_path):
-    table = HOMES["bed"](X, tmp_path)
+    table = SOURCES["bed"](X, tmp_path)
     table.columns(np.array([0]))
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(table)).columns(np.array([4])), X[:, [4]])
 

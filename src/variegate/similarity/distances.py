@@ -1,13 +1,12 @@
-"""Kernels whose blocks are computed on demand; all have a unit diagonal (zero for empty features)."""
+"""Kernels of distances, whose blocks are computed on demand: radial kernels, and overlaps of bumps."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.spatial.distance import pdist
 
 from .features import Array
@@ -63,59 +62,6 @@ class BumpKernel:
         overlap = (2 * w * v / total) ** (self.points.shape[1] / 2)
         entries: Array = overlap * np.exp(-squared_distances(self.points[rows], self.points[cols]) / total)
         return entries
-
-
-@dataclass(frozen=True)
-class CosineKernel:
-    """Inner products of the rows of a dense or sparse table, whose rows have unit norm or are zero."""
-
-    table: Any
-
-    def diagonal(self) -> Array:
-        """Return ones, and zeros for zero rows."""
-        if sparse.issparse(self.table):
-            return np.asarray(self.table.multiply(self.table).sum(axis=1), dtype=float).ravel()
-        return np.asarray(np.einsum("ij,ij->i", self.table, self.table, dtype=np.float64))
-
-    def block(self, rows: Array | slice, cols: Array) -> Array:
-        """Return the entries K[rows][:, cols]."""
-        product = self.table[rows] @ self.table[cols].T
-        return np.asarray(product.toarray() if sparse.issparse(product) else product)
-
-
-@dataclass(frozen=True)
-class ScaledKernel:
-    """Any kernel, scaled to unit diagonal: K_ij / √(K_ii K_jj); `entries(rows, cols)` returns blocks of K."""
-
-    entries: Callable[[Array, Array], Array]
-    variances: Array
-
-    def diagonal(self) -> Array:
-        """Return ones, and zeros where the variance is zero."""
-        return (self.variances > 0).astype(float)
-
-    def block(self, rows: Array | slice, cols: Array) -> Array:
-        """Return the entries K[rows][:, cols] of the scaled kernel."""
-        rows = np.arange(len(self.variances))[rows]
-        scale = np.sqrt(np.where(self.variances > 0, self.variances, np.inf))
-        values = np.asarray(self.entries(rows, cols))
-        if values.shape != (len(rows), len(cols)):
-            raise ValueError(
-                f"kernel(rows, cols) must return an array of shape {(len(rows), len(cols))} for {len(rows)} rows "
-                f"and {len(cols)} columns, got shape {values.shape}"
-            )
-        check_real(values, rows[:, None], cols[None, :])
-        return values / scale[rows][:, None] / scale[cols][None, :]
-
-
-def check_real(values: Array, rows: Array, cols: Array) -> None:
-    """Raise unless the entries at rows × cols of a kernel are finite real numbers."""
-    if values.dtype.kind not in "biuf":
-        raise ValueError(f"the kernel must hold real numbers, got {values.dtype}")
-    if not np.isfinite(values).all():
-        first = np.flatnonzero(~np.isfinite(values))[0]
-        i, j = (np.broadcast_to(positions, values.shape).flat[first] for positions in (rows, cols))
-        raise ValueError(f"the kernel must be finite, got {values.flat[first]} for features {i} and {j}")
 
 
 def squared_distances(A: Array, B: Array) -> Array:
