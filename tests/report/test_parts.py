@@ -99,7 +99,7 @@ def test_labels_keep_clear_of_the_edge():
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
-def test_the_map_of_very_few(rng, n):
+def test_the_map_of_very_few(n):
     assert len(similarity_map(np.eye(n), np.ones(n), np.arange(0), np.array(["a"] * n)).nodes) == n
 
 
