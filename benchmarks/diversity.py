@@ -10,8 +10,7 @@ import pandas as pd
 from sklearn.datasets import load_breast_cancer
 
 import variegate as vg
-from variegate.baselines import Problem
-from variegate.baselines.variational import diverse_path
+from variegate.baselines import Problem, diverse_path
 from variegate.comparison import Frontier
 
 from .measure import table, versions

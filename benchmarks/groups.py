@@ -57,16 +57,16 @@ def traits(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return Y, causal
 
 
-def ours(X: np.ndarray, Y: np.ndarray, level: float = LEVEL) -> tuple[list[Found], list[list[Group]]]:
+def ours(X: np.ndarray, Y: np.ndarray) -> tuple[list[Found], list[list[Group]]]:
     """Probable groups, probabilities and seconds for each trait; and all of its groups."""
     found, groups = [], []
     for y in Y.T:
         start = time.perf_counter()
         model = vg.DiverseRegressor(random_state=0).fit(X, y)
-        groups.append(model.posterior_.groups(level))
+        groups.append(model.posterior_.groups(LEVEL))
         seconds = time.perf_counter() - start
         p = model.inclusion_probabilities_
-        found.append(([g.positions for g in groups[-1] if g.probability >= level], p, seconds))
+        found.append(([g.positions for g in groups[-1] if g.probability >= LEVEL], p, seconds))
     return found, groups
 
 

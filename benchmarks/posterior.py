@@ -13,7 +13,7 @@ import variegate as vg
 from variegate.baselines import Problem, select
 
 from .measure import in_child, table, versions
-from .textbook_gibbs import sample_posterior
+from .textbook_gibbs import inclusion_by_gibbs
 
 SMALL = {"n_samples": 150, "n_features": 200, "block_size": 5, "correlation": 0.9, "n_true": 8}
 LARGE = {"n_samples": 500, "n_features": 2000, "block_size": 10, "correlation": 0.95, "n_true": 20}
@@ -67,7 +67,7 @@ def steps_a_second() -> str:
         ours = found.n_steps * 1.5 / (time.perf_counter() - start)  # a third of the steps is burn-in, not counted
         n = 400 if size is SMALL else 60
         start = time.perf_counter()
-        sample_posterior(target, n, 1, burn_in=0, start=found.sets[-1])
+        inclusion_by_gibbs(target, n, 1, burn_in=0, start=found.sets[-1])
         old = n / (time.perf_counter() - start)
         shape = f"N={size['n_samples']}, M={size['n_features']}"
         rows.append(
@@ -137,7 +137,7 @@ def to_an_error() -> str:
         seconds, mean, largest = found[laps]
         steps = 400 if task == "regression" else 200
         start = time.perf_counter()
-        old = against(sample_posterior(target, steps, 1).inclusion, truth)
+        old = against(inclusion_by_gibbs(target, steps, 1), truth)
         old_seconds = time.perf_counter() - start
         rows.append(
             [task, f"{seconds:.1f} s ({mean:.4f} / {largest:.2f})",

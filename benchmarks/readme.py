@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+from .measure import table
+
 ROOT = Path(__file__).parents[1]
 MARKED = re.compile(r"(<!-- peers -->\n).*?(<!-- /peers -->)", re.DOTALL)
 JUDGED = ["against ours", "averaged", "Σ(p−truth)²", "log det", "CPU s"]
@@ -21,13 +23,13 @@ def peers(results: str) -> str:
     """Both selection tables side by side, in the order of the first."""
     section = results[results.index("<!-- selection -->") :]
     tables = {measure: read_table(section, measure) for measure in COLUMNS}
-    methods = list(dict.fromkeys(name for table in tables.values() for name in table))
+    methods = list(dict.fromkeys(name for found in tables.values() for name in found))
     head = ["", *(column for columns in COLUMNS.values() for column in columns)]
     rows = [
         [name, *(tables[m].get(name, {}).get(column, ABSENT) for m, columns in COLUMNS.items() for column in columns)]
         for name in methods
     ]
-    return "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows]) + "\n"
+    return table(head, rows) + "\n"
 
 
 def updated(readme: str, results: str) -> str:

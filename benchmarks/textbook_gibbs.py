@@ -6,37 +6,15 @@ weight 1/Σ_m r_m(S). If the gains are approximate (EP), a Metropolis step on th
 One flip-gain evaluation, O(M|S|²), per step.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit, log_expit, logsumexp
 
 from variegate.inference import Target
-from variegate.sets import as_index_set
 from variegate.types import FloatArray, IntArray
 
 UNIFORM_SHARE = 5.0  # c: how often improbable features are visited
-
-
-@dataclass(frozen=True)
-class PosteriorSample:
-    """Weighted states of the chain and their averages."""
-
-    sets: list[IntArray]
-    weights: FloatArray  # (n,), summing to one
-    inclusion: FloatArray  # (M,) conditionals averaged, not counts
-
-    @property
-    def effective_size(self) -> float:
-        """Number of equally weighted states that the weights are worth; ignores autocorrelation."""
-        return float(1.0 / np.square(self.weights).sum())
-
-    def expected_size(self) -> float:
-        """E|S|."""
-        return float(self.inclusion.sum())
 
 
 class _State(NamedTuple):
@@ -60,52 +38,27 @@ def _state(target: Target, S: IntArray) -> _State:
     return _State(S, target.log_joint(S), present, log_rate)
 
 
-def sample_posterior(
-    target: Target,
-    n_steps: int,
-    rng: np.random.Generator | int | None,
-    *,
-    burn_in: int | None = None,
-    start: npt.ArrayLike = (),
-    callback: Callable[[int], None] | None = None,
-) -> PosteriorSample:
-    """Run the chain for n_steps after `burn_in` (default: a tenth), from the set `start`. Free size only."""
-    if target.size is not None:
-        raise ValueError("The exact sampler works on sets of any size; give no fixed size.")
-    if n_steps < 1:
-        raise ValueError(f"n_steps must be at least 1, got {n_steps}.")
+def inclusion_by_gibbs(
+    target: Target, n_steps: int, seed: int, *, burn_in: int | None = None, start: IntArray | None = None
+) -> FloatArray:
+    """Run the chain for n_steps after `burn_in` (default: a tenth); return the weighted mean of the conditionals (M,).
+
+    Sets have any size; the chain begins with the set `start`, or the empty one.
+    """
     burn_in = n_steps // 10 if burn_in is None else burn_in
-    if burn_in < 0:
-        raise ValueError(f"burn_in must not be negative, got {burn_in}.")
-    rng = np.random.default_rng(rng)
-    state = _state(target, _start(target, start))
-    sets: list[IntArray] = []
-    log_weights = np.empty(n_steps)
-    inclusion, reference = np.zeros(target.n_features), -np.inf
+    rng = np.random.default_rng(seed)
+    state = _state(target, np.empty(0, dtype=np.int64) if start is None else start)
+    inclusion, total, reference = np.zeros(target.n_features), 0.0, -np.inf
     for step in range(burn_in + n_steps):
-        log_total = state.log_total_rate
+        log_weight = -state.log_total_rate
         if step >= burn_in:
-            sets.append(state.S)
-            log_weight = log_weights[step - burn_in] = -log_total
-            if log_weight > reference:  # keep the running average on the scale of the largest weight
-                inclusion *= np.exp(reference - log_weight)
-                reference = log_weight
-            inclusion += np.exp(log_weight - reference) * _inclusion(target, state)
-        state = _move(target, state, log_total, rng)
-        if callback is not None:
-            callback(step)
-    weights = np.exp(log_weights - reference)
-    return PosteriorSample(sets, weights / weights.sum(), inclusion / weights.sum())
-
-
-def _start(target: Target, start: npt.ArrayLike) -> IntArray:
-    S = as_index_set(start, target.n_features, "start")
-    if target.prior_has_volume and target.volume.log_volume(S) == -np.inf:
-        raise ValueError(
-            f"start has probability zero under the DPP prior: the rows of phi for {S.tolist()} are dependent. "
-            "Start from fewer features, or none."
-        )
-    return S
+            if log_weight > reference:  # keep the running sums on the scale of the largest weight
+                scale = np.exp(reference - log_weight)
+                inclusion, total, reference = inclusion * scale, total * scale, log_weight
+            weight = np.exp(log_weight - reference)
+            inclusion, total = inclusion + weight * _inclusion(target, state), total + weight
+        state = _move(target, state, -log_weight, rng)
+    return inclusion / total
 
 
 def _inclusion(target: Target, state: _State) -> FloatArray:

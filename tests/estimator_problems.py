@@ -1,5 +1,7 @@
 """A table with two features that matter, a near-copy of one, and a column that is always in."""
 
+import io
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -27,3 +29,10 @@ def classify(**options):
 
 
 solvers = pytest.mark.parametrize("solver", [{}, Q], ids=["chain", "variational"])
+
+
+class Terminal(io.StringIO):
+    """What is written to a terminal."""
+
+    def isatty(self):
+        return True

@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from benchmarks.readme import updated
 
 from pages import ROOT, RUN, SHOWN, blocks, pages, run_page
 
@@ -166,9 +167,7 @@ class TestReadme:
     def test_the_table_is_that_of_the_benchmarks(self):
         results = (ROOT / "benchmarks/RESULTS.md").read_text(encoding="utf-8")
         assert "| variegate, 20 |" in self.TEXT
-        assert script("benchmarks/readme.py")["updated"](self.TEXT, results) == self.TEXT, (
-            "run: python -m benchmarks.readme"
-        )
+        assert updated(self.TEXT, results) == self.TEXT, "run: python -m benchmarks.readme"
 
     def test_omp_is_as_good_and_as_fast_as_it_says(self):
         rows = {cells[1].strip(): cells for cells in (line.split("|") for line in self.TEXT.splitlines()) if cells[2:]}

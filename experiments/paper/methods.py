@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from variegate.baselines.variational import Matched, Variational
+from variegate.baselines.ours import Variational
 
 OURS = "Bernoulli-DPP"
 
@@ -15,7 +15,7 @@ OURS = "Bernoulli-DPP"
 METHODS: dict[str, Any] = {
     OURS: Variational("dpp", "dpp"),
     "strict": Variational("bernoulli", "dpp"),
-    "matched": Matched(),
+    "matched": Variational("bernoulli", "dpp", solver="chain"),
     "variegate": "variegate",
     "DPP-Bernoulli": Variational("dpp", "bernoulli"),
     "SpikeSlab": Variational("bernoulli", "bernoulli"),

@@ -15,8 +15,7 @@ import numpy as np
 import pandas as pd
 
 from variegate import metrics, plots
-from variegate.comparison.engine import Running as Engine
-from variegate.comparison.engine import Work, collect
+from variegate.comparison.engine import Work, collect, is_done
 from variegate.comparison.store import Store
 
 from .designs import DESIGNS, DRAWN, POSTERIORS
@@ -66,11 +65,11 @@ def run(settings: Settings, data: Any, out: Path, running: Running) -> None:
     # more data sets and more levels may be added to a store; all else must be the same
     fixed = {name: value for name, value in asdict(settings).items() if name not in ("datasets", *DESIGNS)}
     call = {"kind": "simulation", "seed": running.seed, **fixed}
-    work = Work(run_task, _died)
+    work = Work(run_task, (settings, running.seed), _died)
     with Store(out / "datasets.sqlite", call) as store:
         known = store.results()
-        left = [task for task in tasks if known.get(_key(*task), {"error": ""})["error"] is not None]
-        found = collect(work, (settings, running.seed), left, store, Engine(running.n_jobs, running.verbose))
+        left = [task for task in tasks if not is_done(known, _key(*task))]
+        found = collect(work, left, store, running.n_jobs, running.verbose)
     results = {task: found[_key(*task)] for task in tasks}
     if failed := [result["error"] for result in results.values() if result["error"] is not None]:
         raise ValueError(f"{len(failed)} of {len(tasks)} simulations failed, the first with:\n{failed[0]}")

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     )
     from .posterior import Posterior
     from .priors import bernoulli_prior, dpp_prior
+    from .report import write_report
     from .saving import load, save
 
 __all__ = [

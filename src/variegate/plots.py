@@ -32,7 +32,6 @@ def boxes(samples: Mapping[str, Array], label: str, *, highlighted: str | None =
         ax.plot(beside, values, ".", color="black", ms=3, alpha=0.5)
     ax.set_xticks(range(1, len(names) + 1), names, rotation=30, ha="right")
     ax.set_ylabel(_with_lost(label, sum(len(samples[n]) for n in names) - sum(map(len, finite))))
-    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
@@ -63,7 +62,6 @@ def tradeoff(
         )  # fmt: skip
     ax.set(xlabel=_with_lost(x_label, lost), ylabel=y_label)
     ax.legend(frameon=False, bbox_to_anchor=(1.0, 1.0), loc="upper left")
-    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
@@ -99,7 +97,6 @@ def frontier(points: Any, y_label: str, recommended: Any, *, ours: str, ax: Any 
     further = f" ({lost} others are further left)" if lost else ""
     ax.set(xlabel=f"log det: more is more diverse{further}", ylabel=y_label)
     ax.legend(frameon=False, bbox_to_anchor=(1.0, 1.0), loc="upper left")
-    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
@@ -123,7 +120,6 @@ def frequencies(
     ax.set(xlim=(0, 1.02), xlabel="share of the bootstraps")
     ax.invert_yaxis()
     ax.legend(frameon=False, bbox_to_anchor=(1.0, 1.0), loc="lower right")
-    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
@@ -140,7 +136,6 @@ def groups(probability: Array, members: list[Array], *, ax: Any = None) -> Any:
         colour = (OURS, *DISTINCT)[number % (1 + len(DISTINCT))]
         ax.plot(positions, probability[positions], MARKERS[number // (1 + len(DISTINCT)) % len(MARKERS)], color=colour)
     ax.set(xlabel="column", ylabel="inclusion probability", ylim=(-0.03, 1.03))
-    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
@@ -149,10 +144,11 @@ def _with_lost(label: str, n: int) -> str:
 
 
 def _axes(ax: Any, size: tuple[float, float]) -> Any:
-    if ax is not None:
-        return ax
-    try:
-        from matplotlib import pyplot as plt
-    except ImportError as error:
-        raise ImportError('Plots need matplotlib: pip install "variegate[plots]".') from error
-    return plt.subplots(figsize=size, layout="constrained")[1]
+    if ax is None:
+        try:
+            from matplotlib import pyplot as plt
+        except ImportError as error:
+            raise ImportError('Plots need matplotlib: pip install "variegate[plots]".') from error
+        ax = plt.subplots(figsize=size, layout="constrained")[1]
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax

@@ -25,6 +25,7 @@ from comparison_methods import (
     kills,
     small_comparison,
 )  # fmt: skip
+from estimator_problems import Terminal
 from variegate.comparison import StoreError
 from variegate.comparison.bar import ProgressBar, clock
 from variegate.comparison.store import Store
@@ -353,11 +354,6 @@ def test_two_processes_may_begin_a_store_at_once(tmp_path):
 
 
 # --- progress -------------------------------------------------------------------------------------------------------
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
 
 
 def test_bar_on_a_terminal_and_elsewhere(monkeypatch):

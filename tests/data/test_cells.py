@@ -54,7 +54,7 @@ def test_given_values_stand_for_missing_ones(tmp_path):
     assert read_table(FULL, missing=given).X.tolist() == [[1.0], [2.0]]
 
 
-def test_given_values_must_fit(tmp_path):
+def test_given_values_must_fit():
     with pytest.raises(UnreadableInput, match=r"column 'a': expected words, because .* filled with 'x', got numbers"):
         read_table(MISSING, missing={"a": "x"})
     with pytest.raises(UnreadableInput, match=r"column 'c': expected numbers, because .* filled with 1\.5, got words"):
@@ -79,7 +79,7 @@ def test_cells_that_are_no_single_number_are_told(cell):
         read_table(pl.DataFrame({"a": [1, 2], "l": [[1], [2]]}))
 
 
-def test_nothing_left(tmp_path):
+def test_nothing_left():
     with pytest.raises(UnreadableInput, match="nothing is left"):
         read_table(pd.DataFrame({"a": [np.nan, 1.0], "b": [1.0, np.nan]}), missing="drop_samples")
     with pytest.raises(UnreadableInput, match=r"the pandas table, column 'a': .* got none; drop it"):

@@ -242,7 +242,7 @@ def test_missing_outcomes_follow_the_rule():
         assert table.features == ("a", "b", "still")
 
 
-def test_tables_without_samples_or_features(tmp_path):
+def test_tables_without_samples_or_features():
     for empty in (FRAME.iloc[:0], FRAME[["id", "y"]], pl.from_pandas(FRAME[["y"]]), FRAME[["id"]].iloc[:0]):
         with pytest.raises(UnreadableInput, match=r"expected samples and features, got \d samples and \d features"):
             read_table(empty, "y" if "y" in empty.columns else None)
@@ -410,7 +410,7 @@ def test_a_small_file_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch,
         read_table(path)
 
 
-def test_several_outcomes(tmp_path):
+def test_several_outcomes():
     frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "months": [5.0, 3.0, None], "died": ["yes", "no", "yes"]})
     table = read_table(frame, ["months", "died"], missing="drop_samples")
     assert table.features == ("a",)
@@ -478,7 +478,7 @@ def test_columns_of_the_second_table_become_features(tmp_path):
         read_table(genes, "y", **how)
 
 
-def test_only_rows_of_the_classes_need_values(tmp_path):
+def test_only_rows_of_the_classes_need_values():
     genes = FRAME[["id", "a"]].assign(b=[1, 2, None, 4])
     clinic = pd.DataFrame({"id": FRAME["id"], "stage": ["I", "II", "III", None], "age": [1, 2, None, None]})
     how = {"outcome_table": clinic, "always_include": "age"}

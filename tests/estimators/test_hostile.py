@@ -7,13 +7,12 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 import variegate as vg
+from estimator_problems import Q, classify, regress, solvers
 from variegate.estimators import EmptySelectionWarning
 from variegate.inference.chain import run
 from variegate.similarity import SimilarityWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
-QUICK = {"max_iter": 4, "random_state": 0}
-Q = {"solver": "rao_blackwell", "n_starts": 1}
 RNG = np.random.default_rng(3)
 N, M = 40, 8
 X = np.where(RNG.random((N, M)) < 0.7, RNG.normal(size=(N, M)), 0.0)
@@ -23,15 +22,6 @@ FRAME = pd.DataFrame(X, columns=list("abcdefgh"))
 PAIRS = [(a, b) for a in ("dpp", "bernoulli") for b in ("dpp", "bernoulli")]
 
 
-def regress(**options):
-    return vg.DiverseRegressor(**{**QUICK, **options})
-
-
-def classify(**options):
-    return vg.DiverseClassifier(**{**QUICK, **options})
-
-
-solvers = pytest.mark.parametrize("solver", [{}, Q], ids=["chain", "variational"])
 both = pytest.mark.parametrize(("make", "y"), [(regress, Y), (classify, LABELS)], ids=["regressor", "classifier"])
 
 
@@ -62,12 +52,6 @@ def test_more_features_than_there_are_different_ones(no_fit, prior, posterior, f
 def test_more_features_than_rows(no_fit):
     with pytest.raises(ValueError, match="at most 4 of 8 features"):
         regress(n_features_to_select=5).fit(X[:5], Y[:5])
-
-
-@pytest.mark.parametrize("asked", [9, 0, "all", 1.5])
-def test_impossible_sizes_are_refused_before_the_fit(no_fit, asked):
-    with pytest.raises(ValueError, match="n_features_to_select must be"):
-        regress(n_features_to_select=asked).fit(X, Y)
 
 
 @pytest.mark.parametrize("size", [5, 0, 9, 2.0, "all"])
@@ -163,6 +147,40 @@ def test_a_series_is_matched_by_name():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"prior": "uniform"}, 'prior must be "dpp" or "bernoulli", got \'uniform\''),
+        ({"posterior": None}, "posterior must be"),
+        ({"slab_precision": 0.0}, "slab_precision must be 'auto' or a number above zero, got 0.0"),
+        ({"slab_precision": True}, "slab_precision must be"),
+        ({"expected_size": -1}, "expected_size must be None or a number above zero"),
+        ({"expected_size": M}, "expected_size must be below 8"),
+        ({"fixed_size": True}, "give n_features_to_select"),
+        ({"n_features_to_select": 0}, "between 1 and 8, the number of features to choose from, got 0"),
+        ({"n_features_to_select": 9}, "between 1 and 8, the number of features to choose from, got 9"),
+        ({"n_features_to_select": 1.5}, "a share above 0 and at most 1, got 1.5"),
+        ({"n_features_to_select": "all"}, "must be a whole number"),
+        ({"n_features_to_select": True}, "must be a whole number"),
+        ({"diversity": -1.0}, "diversity must be a number from 0 to 1000, got -1.0"),
+        ({"diversity": np.nan}, "diversity must be a number from 0 to 1000"),
+        ({"diversity": "more"}, "diversity must be a number from 0 to 1000"),
+        ({"diversity": 2.0, "prior": "bernoulli"}, 'prior="bernoulli" means a diversity of 0, got diversity=2.0'),
+        ({"screen": 0}, "screen must be a number of columns to start with"),
+        ({"always_include": ["height"]}, "no feature called 'height' among the 8 columns"),
+        ({"always_include": [M]}, "positions from 0 to 7"),
+        ({"always_include": list(range(M))}, "nothing is left to choose from"),
+        ({"groups": ["a"] * 3}, "groups must have one entry for each of the 8 columns of X, got 3"),
+        ({"groups": {"height": 1}}, "no feature called 'height'"),
+        ({"groups": ["g"] * M, "always_include": [1]}, "both inside and outside of always_include"),
+        ({"prior_log_odds": [1.0]}, "prior_log_odds must have one entry"),
+        ({"similarity": "network"}, 'similarity must be "columns", an array'),
+        ({"similarity": np.eye(4)}, "a row for each of the 8 columns of X, got 4 rows"),
+        ({"similarity": np.ones(M)}, r"shape \(8,\)"),
+        ({"similarity": {"a": 1}}, "got dict"),
+        ({"similarity": lambda Z: np.eye(3)}, "a row for each of the 8 columns that it gets, got 3"),
+        (
+            {"similarity": vg.similarity.SimilarityFeatures(np.eye(2), ["a", "b"])},
+            "no row for 6 of 8 columns, e.g. 'c'",
+        ),
+        ({"n_starts": 0}, "n_starts must be a whole number, at least 1"),
         ({"groups": 3}, "groups must have an entry for each column of X, or be {column: entry}; got 3"),
         ({"groups": "abcdefgh"}, "groups must have an entry"),
         ({"groups": {"a": ["b", "c"]}}, r"one label for each column.*got \['b', 'c'\].*{column: label}"),
@@ -177,7 +195,6 @@ def test_a_series_is_matched_by_name():
         ({"similarity": lambda Z: None}, "got NoneType"),
         ({"similarity": np.zeros((M, 2))}, "a row that is not zero, got only zeros"),
         ({"n_starts": 1.5}, "n_starts must be a whole number, at least 1, got 1.5"),
-        ({"n_starts": "many"}, "n_starts must be"),
         ({"max_iter": 2.5}, "max_iter must be a whole number"),
         ({"tol": -1}, "tol must be a non-negative number, got -1"),
         ({"tol": np.nan}, "tol must be"),
@@ -195,6 +212,11 @@ def test_a_series_is_matched_by_name():
 def test_refused_before_the_fit(no_fit, options, message):
     with pytest.raises(ValueError, match=message):
         regress(**options).fit(FRAME, Y)
+
+
+def test_names_without_a_frame():
+    with pytest.raises(ValueError, match="the columns have no names"):
+        regress(always_include=["a"]).fit(X, Y)
 
 
 def test_sparse_similarity():

@@ -1,6 +1,5 @@
 """Every parameter does what its description says."""
 
-import io
 import sys
 
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 
 import variegate as vg
 from chain_problems import Enumerated, model_of
-from estimator_problems import FRAME, LABELS, RNG, M, N, Q, X, Y, classify, regress, solvers
+from estimator_problems import FRAME, LABELS, RNG, M, N, Q, Terminal, X, Y, classify, regress, solvers
 from variegate.estimators import EmptySelectionWarning
 from variegate.estimators.progress import ProgressLine
 from variegate.inference import Progress
@@ -209,10 +208,6 @@ def test_silent_unless_asked(capsys, chains):
 
 
 def test_a_terminal_line_is_redrawn(monkeypatch):
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
     stream = Terminal()
     monkeypatch.setattr("variegate.estimators.progress.EVERY", 0.0)
     with ProgressLine(stream) as show:
@@ -227,66 +222,8 @@ def test_a_terminal_line_is_redrawn(monkeypatch):
 
 
 def test_a_terminal_line_never_wraps(monkeypatch):
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
     monkeypatch.setenv("COLUMNS", "40")
     stream = Terminal()
     with ProgressLine(stream) as show:
         show(Progress("natural gradient", 12, -12345.67, 123.4))
     assert stream.getvalue() == "\r\x1b[Kvariegate: natural gradient, iteration 12\n"[:43] + "\n"
-
-
-# --- refused ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"prior": "uniform"}, 'prior must be "dpp" or "bernoulli", got \'uniform\''),
-        ({"posterior": None}, "posterior must be"),
-        ({"slab_precision": 0.0}, "slab_precision must be 'auto' or a number above zero, got 0.0"),
-        ({"slab_precision": True}, "slab_precision must be"),
-        ({"expected_size": -1}, "expected_size must be None or a number above zero"),
-        ({"expected_size": 10}, "expected_size must be below 10"),
-        ({"fixed_size": True}, "give n_features_to_select"),
-        ({"n_features_to_select": 0}, "between 1 and 10, the number of features to choose from, got 0"),
-        ({"n_features_to_select": 11}, "between 1 and 10, the number of features to choose from, got 11"),
-        ({"n_features_to_select": 1.5}, "a share above 0 and at most 1, got 1.5"),
-        ({"n_features_to_select": "all"}, "must be a whole number"),
-        ({"n_features_to_select": True}, "must be a whole number"),
-        ({"diversity": -1.0}, "diversity must be a number from 0 to 1000, got -1.0"),
-        ({"diversity": np.nan}, "diversity must be a number from 0 to 1000"),
-        ({"diversity": "more"}, "diversity must be a number from 0 to 1000"),
-        ({"diversity": 2.0, "prior": "bernoulli"}, 'prior="bernoulli" means a diversity of 0, got diversity=2.0'),
-        ({"screen": 0}, "screen must be a number of columns to start with"),
-        ({"always_include": ["height"]}, "no feature called 'height' among the 10 columns"),
-        ({"always_include": [10]}, "positions from 0 to 9"),
-        ({"always_include": list(range(10))}, "nothing is left to choose from"),
-        ({"groups": ["a"] * 3}, "groups must have one entry for each of the 10 columns of X, got 3"),
-        ({"groups": {"height": 1}}, "no feature called 'height'"),
-        ({"groups": ["g"] * 10, "always_include": [1]}, "both inside and outside of always_include"),
-        ({"prior_log_odds": [1.0]}, "prior_log_odds must have one entry"),
-        ({"prior_log_odds": {"a": np.inf}}, "prior_log_odds must be finite"),
-        ({"similarity": "network"}, 'similarity must be "columns", an array'),
-        ({"similarity": np.eye(4)}, "a row for each of the 10 columns of X, got 4 rows"),
-        ({"similarity": np.ones(10)}, "shape \\(10,\\)"),
-        ({"similarity": {"a": 1}}, "got dict"),
-        ({"similarity": lambda Z: np.eye(3)}, "a row for each of the 10 columns that it gets, got 3"),
-        (
-            {"similarity": vg.similarity.SimilarityFeatures(np.eye(2), ["a", "b"])},
-            "no row for 8 of 10 columns, e.g. 'c'",
-        ),
-        ({"solver": "magic"}, "solver must be"),
-        ({"n_starts": 0}, "n_starts must be a whole number, at least 1"),
-    ],
-)
-def test_bad_parameters(options, message):
-    with pytest.raises(ValueError, match=message):
-        regress(**options).fit(FRAME, Y)
-
-
-def test_names_without_a_frame():
-    with pytest.raises(ValueError, match="the columns have no names"):
-        regress(always_include=["age"]).fit(X, Y)

@@ -5,12 +5,10 @@ import pytest
 from scipy.special import expit
 
 import variegate as vg
+from estimator_problems import QUICK, solvers
 from variegate.datasets import make_blocks
 
 pytestmark = pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
-QUICK = {"max_iter": 6, "random_state": 0}
-Q = {"solver": "rao_blackwell", "n_starts": 1}
-solvers = pytest.mark.parametrize("solver", [{}, Q], ids=["chain", "variational"])
 RNG = np.random.default_rng(2)
 X = RNG.normal(size=(70, 9)) * np.arange(1, 10) + 3
 X[:, 4] = X[:, 0] + 0.2 * RNG.normal(size=70)
@@ -76,7 +74,7 @@ def test_predictions_do_not_depend_on_earlier_ones(solver):
 
 @pytest.mark.slow
 def test_intervals_cover():
-    """95 % intervals over 200 simulated data sets: the count is binomial, the band is the issue's 92-98 %."""
+    """95 % intervals over 200 simulated data sets: between 92 and 98 % of the outcomes are inside."""
     inside = []
     for seed in range(200):
         rng = np.random.default_rng(seed)

@@ -3,8 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -149,9 +148,8 @@ def test_one_event_is_enough_for_an_answer():
 
 def test_pipelines_and_searches():
     pipe = make_pipeline(StandardScaler(), vg.DiverseSurvival(**QUICK))
-    assert cross_val_score(pipe, X, Y, cv=3).mean() > 0.65
     sizes = {"diversesurvival__n_features_to_select": [1, 2], "diversesurvival__average": [False]}
-    assert GridSearchCV(clone(pipe), sizes, cv=2).fit(X, Y).best_score_ > 0.65
+    assert GridSearchCV(pipe, sizes, cv=2).fit(X, Y).best_score_ > 0.65
 
 
 def test_covariates_groups_strata_and_entries():

@@ -294,7 +294,7 @@ def test_fractional_weights_are_powers(link):
     assert got == pytest.approx(truth, abs=1e-2)
 
 
-def test_covariates_are_columns_with_the_wide_prior(rng):
+def test_covariates_are_columns_with_the_wide_prior():
     """A feature whose slab has the intercept's variance is a covariate."""
     X, y = problem()
     as_covariate = Logistic(X[:, 1:], y, covariates=X[:, :1], slab_precision=1 / FIXED_VARIANCE)

@@ -75,8 +75,7 @@ def test_json_may_stand_inside_a_script_element(value):
 def test_names_are_shown_short_and_tame(name):
     shown = names.shortened(name)
     assert 0 < len(shown) <= names.SHOWN
-    assert shown.isprintable() or " " in shown
-    assert not any(c in shown for c in "\u202e\u2028\x00\n\t")
+    assert shown.isprintable()
     inside = str(names.tag(name))
     assert re.fullmatch(r"<bdi(?: title=\"[^\"<>]*\")?>[^<>]*</bdi>", inside)
 

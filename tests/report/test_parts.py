@@ -8,8 +8,8 @@ from variegate.diagnostics import Bound, Diagnostics
 from variegate.groups import Group
 from variegate.report import charts, embedded, trust
 from variegate.report.content import Member, Row, Stand
-from variegate.report.hurry import in_a_hurry
 from variegate.report.similarity_map import HEIGHT, NODES, WIDTH, labelled, similarity_map
+from variegate.report.summary import summary
 
 
 def test_the_most_probable_and_the_chosen_are_kept(rng):
@@ -36,25 +36,25 @@ def test_copies_of_what_is_certain_are_kept(rng):
     assert len(set(range(490, 500)) & set(embedded.relatives_of(found).tolist())) == 9  # and itself
 
 
-def test_the_sentences_for_people_in_a_hurry():
+def test_the_first_sentences():
     def stand(chosen, probability, *others):
         members = [Member(name, 0.5, name == chosen) for name in (chosen, *others) if name]
         return Stand(chosen, probability, members, 0.9, "columns", None)
 
-    first, second, third = in_a_hurry([stand("a", 0.99, "b", "c"), stand("d", 0.6)], "relapse", "gene")
+    first, second, third = summary([stand("a", 0.99, "b", "c"), stand("d", 0.6)], "relapse", "gene")
     assert first == "a and d together predict relapse."
     assert second.startswith("For 1 of 2 it is nearly certain")
     assert second.endswith("less so for d.")
     assert third == "Some can be replaced by another gene with the same information: b or c for a."
-    alone = in_a_hurry([stand("a", 0.99)], "relapse", "gene")
+    alone = summary([stand("a", 0.99)], "relapse", "gene")
     assert alone[0] == "a predicts relapse."
     assert "nearly certain that it" in alone[1]
     assert alone[2].startswith("No other gene")
-    assert in_a_hurry([stand(None, 0.3, "x")], "relapse", "gene")[0].startswith("No gene stands out")
-    chance = in_a_hurry([stand("a", 0.4), stand("b", 0.4)], "y", "gene")
+    assert summary([stand(None, 0.3, "x")], "relapse", "gene")[0].startswith("No gene stands out")
+    chance = summary([stand("a", 0.4), stand("b", 0.4)], "y", "gene")
     assert chance[0] == "a and b are in the set, but may be chance."
     assert chance[1].startswith("None of this is certain")
-    assert "beyond what is in every set" in in_a_hurry([], "y", "gene", always=True)[0]
+    assert "beyond what is in every set" in summary([], "y", "gene", always=True)[0]
 
 
 def test_only_probable_members_that_say_the_same_are_called_replacements():
@@ -99,7 +99,7 @@ def test_labels_keep_clear_of_the_edge():
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
-def test_the_map_of_very_few(rng, n):
+def test_the_map_of_very_few(n):
     assert len(similarity_map(np.eye(n), np.ones(n), np.arange(0), np.array(["a"] * n)).nodes) == n
 
 

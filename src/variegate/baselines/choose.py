@@ -8,10 +8,10 @@ import numpy as np
 from ..sets import as_index_set
 from ..types import IntArray
 from .greedy import forward_evidence, forward_score, mrmr, omp
+from .ours import Diverse, Variational
 from .penalised import elastic_net, lasso
 from .problem import Method, Problem, checked
 from .univariate import random_among_best, univariate
-from .variational import Diverse, Variational
 from .wrapped import Wrapped
 
 METHODS: dict[str, Any] = {

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..screening import strongest
 from ..tasks import task_named
 from ..types import IntArray
 from .problem import Problem
@@ -14,7 +15,7 @@ def univariate(problem: Problem, size: int, rng: np.random.Generator) -> IntArra
 
     Ranked by the statistic of the task, `Task.strengths`; ties go to the left.
     """
-    return np.sort(ranking(problem)[:size])
+    return strongest(task_named(problem.task).strengths(problem.X, problem.y), size)
 
 
 def random_among_best(problem: Problem, size: int, rng: np.random.Generator) -> IntArray:

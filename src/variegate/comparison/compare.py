@@ -1,20 +1,20 @@
 """Compare methods on the same splits."""
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..baselines import as_method, chooses_size
+from ..baselines import chooses_size
 from ..candidates import by_column
 from ..checks import is_number, is_whole
 from ..messages import Argument, Message, Words, counted
 from ..tasks import task_named
-from .engine import Running, Work, collect
-from .inputs import Data, plain_number, read_data
+from .engine import Work, collect, is_done
+from .inputs import Data, named_methods, plain_number, read_data
 from .result import Comparison, comparison_of
 from .store import Store
 from .study import Study
@@ -89,33 +89,21 @@ def compare(
     (2, 2)
     """
     data = read_data(X, y, task)
+    M = data.X.shape[1]
     study = Study(
-        data, _named(methods), reference, plain_number(size), similarity, kernel, _places(points, data.X.shape[1]),
-        by_column(communities, data.names, data.X.shape[1], "communities"), plain_number(screen),
+        data, named_methods(methods), reference, plain_number(size), similarity, kernel, _places(points, M),
+        by_column(communities, data.names, M, "communities"), plain_number(screen),
         plain_number(test_size), _seed(random_state, store),
     )  # fmt: skip
     _check(study, repeats)
     with Store(store, study.call()) as kept:
         jobs = _jobs_left(study, repeats, kept.results())
-        work = Work(run_repeat, partial(_died, study), partial(_by_method, study, kept))
-        results = collect(work, study, jobs, kept, Running(n_jobs, progress))
+        work = Work(run_repeat, study, partial(_died, study), partial(_by_method, study, kept))
+        results = collect(work, jobs, kept, n_jobs, progress)
     found = comparison_of(study, repeats, results)
     for message in found.messages():
         warnings.warn(message, stacklevel=2)
     return found
-
-
-def _named(methods: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
-    if isinstance(methods, str) or not isinstance(methods, Iterable) or not methods:
-        raise ValueError(
-            f'methods must be a list of names such as ["variegate", "lasso"], or a dict, got {methods!r}.'
-        )
-    named = dict(methods) if isinstance(methods, Mapping) else {name: name for name in methods}
-    for name, method in named.items():
-        if not isinstance(name, str):
-            raise ValueError(f"methods must be names or a dict {{name: method}}, got {name!r} in a list.")
-        as_method(method)
-    return named
 
 
 def _places(points: Any, n_columns: int) -> Any:
@@ -232,11 +220,10 @@ def _jobs_left(study: Study, repeats: int, results: Mapping[str, Any]) -> list[J
     names = sorted(study.methods, key=lambda name: name != study.reference)
     jobs: list[Job] = []
     for repeat in range(repeats):
-        done = {n: results.get(job_key(study, repeat, n), {"error": "not run"}) for n in names}
-        left = [name for name in names if done[name]["error"] is not None]
+        left = [name for name in names if not is_done(results, job_key(study, repeat, name))]
         size = study.size
         if size is None and study.reference not in left:
-            size = len(done[study.reference]["positions"])
+            size = len(results[job_key(study, repeat, study.reference)]["positions"])
         if left:
             jobs.append((repeat, left, size))
     return jobs

@@ -9,31 +9,35 @@ from .store import Store
 from .workers import Died, Job, Run, Workers, workers_with
 
 
+def _failed(job: Job, error: str) -> dict[str, Any]:
+    return {str(job[0]): {"error": error}}
+
+
 def _itself(job: Job) -> Iterable[Job]:
     return (job,)
 
 
 class Work(NamedTuple):
-    """What to do with each job; none of the three raises.
+    """What to do with each job; none of the three functions raises.
 
-    run : run(shared, *job) returns the results by key
+    run : run(shared, *job) returns the results by key; by default a job is (number,), and its key the number
+    shared : sent once to every worker
     died : results for a job whose worker died even when it ran alone
     pieces : the smaller jobs of a job, generated one by one as each is done
     """
 
     run: Run
-    died: Callable[[Job, str], Mapping[str, Any]]
+    shared: Any
+    died: Callable[[Job, str], Mapping[str, Any]] = _failed
     pieces: Callable[[Job], Iterable[Job]] = _itself
 
 
-class Running(NamedTuple):
-    """How to run jobs; does not affect results."""
-
-    n_jobs: int | None
-    progress: bool
+def is_done(results: Mapping[str, Any], key: str) -> bool:
+    """Whether there is a result that is not a failure."""
+    return key in results and results[key]["error"] is None
 
 
-def collect(work: Work, shared: Any, jobs: Sequence[Job], store: Store, options: Running) -> dict[str, Any]:
+def collect(work: Work, jobs: Sequence[Job], store: Store, n_jobs: int | None, progress: bool) -> dict[str, Any]:
     """Run jobs, store the results of each when it is done, and return all results in the store, including older ones.
 
     Jobs whose worker died are retried at the end, one piece at a time: this shows which of them kills its worker, and
@@ -41,9 +45,9 @@ def collect(work: Work, shared: Any, jobs: Sequence[Job], store: Store, options:
     """
     if not jobs:
         return store.results()
-    workers = workers_with(shared, options.n_jobs)
+    workers = workers_with(work.shared, n_jobs)
     suspects: list[Job] = []
-    with ProgressBar(len(jobs), options.progress) as bar:
+    with ProgressBar(len(jobs), progress) as bar:
         for job, found in workers.results(work.run, jobs):
             if isinstance(found, Died):
                 suspects.append(job)

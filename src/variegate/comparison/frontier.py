@@ -12,19 +12,18 @@ import numpy as np
 import pandas as pd
 
 from .. import plots
-from ..baselines import as_method, diverse_path, select
+from ..baselines import diverse_path, select
 from ..candidates import by_column
 from ..checks import is_number, is_whole
 from ..estimators import EmptySelectionWarning
 from ..messages import counted
 from ..tasks import task_named
 from ..types import IntArray
-from .engine import Running, Work, collect
-from .inputs import described, plain_number, read_data
+from .engine import Work, collect, is_done
+from .inputs import as_seed, described, named_methods, plain_number, read_data
 from .store import Store
 from .study import Part, Study
 from .trial import Result
-from .workers import Job
 
 DIVERSITIES = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 SIZES = (2, 4, 6, 8, 10)
@@ -160,16 +159,14 @@ def frontier(
     ('x0', 'x1')
     """
     data = read_data(X, y, task)
-    others = dict(methods) if isinstance(methods, Mapping) else {name: name for name in methods}
-    for method in others.values():
-        as_method(method)
+    others = named_methods(methods) if len(methods) else {}
     M = data.X.shape[1]
-    _check(diversities, sizes, cv if repeats is None else repeats, len(data.y), M, random_state)
+    _check(diversities, sizes, cv if repeats is None else repeats, len(data.y), M)
+    folds, parts = (int(cv), int(cv)) if repeats is None else (None, int(repeats))
     study = Study(
         data, others, "", None, similarity, kernel, None, by_column(communities, data.names, M, "communities"),
-        plain_number(screen), plain_number(test_size), int(random_state), folds=int(cv) if repeats is None else None,
+        plain_number(screen), plain_number(test_size), as_seed(random_state), folds,
     )  # fmt: skip
-    parts = int(cv if repeats is None else repeats)
     asked = (sorted({float(d) for d in diversities}), sorted({int(k) for k in sizes}))
     call = study.call() | {
         "kind": "frontier", "diversities": asked[0], "sizes": asked[1], "folds": study.folds,
@@ -177,23 +174,18 @@ def frontier(
     }  # fmt: skip
     with Store(store, call) as kept:
         done = kept.results()
-        jobs = [
-            (fold,) for fold in range(WHOLE, parts) if done.get(str(fold), {"error": "not run"})["error"] is not None
-        ]
-        work = Work(partial(run_fold, asked=asked), _died)
-        results = collect(work, study, jobs, kept, Running(n_jobs, progress))
+        jobs = [(fold,) for fold in range(WHOLE, parts) if not is_done(done, str(fold))]
+        results = collect(Work(partial(run_fold, asked=asked), study), jobs, kept, n_jobs, progress)
     return _frontier_of(study, {str(fold): results[str(fold)] for fold in range(WHOLE, parts)})
 
 
-def _check(diversities: Any, sizes: Any, parts: Any, n_rows: int, n_columns: int, random_state: Any) -> None:
+def _check(diversities: Any, sizes: Any, parts: Any, n_rows: int, n_columns: int) -> None:
     if not (len(list(diversities)) and all(is_number(d) and d >= 0 for d in diversities)):
         raise ValueError(f"diversities must be non-negative numbers, at least one, got {diversities!r}.")
     if not (len(list(sizes)) and all(is_whole(k) and 1 <= k <= n_columns for k in sizes)):
         raise ValueError(f"sizes must be whole numbers from 1 to {n_columns}, at least one, got {sizes!r}.")
     if not (is_whole(parts) and 2 <= parts <= n_rows):
         raise ValueError(f"cv, or repeats, must be a whole number from 2 to {n_rows}, got {parts!r}.")
-    if not (is_whole(random_state) and random_state >= 0):
-        raise ValueError(f"random_state must be a non-negative whole number, got {random_state!r}.")
 
 
 def run_fold(study: Study, fold: int, asked: tuple[list[float], list[int]]) -> dict[str, Result]:
@@ -203,7 +195,7 @@ def run_fold(study: Study, fold: int, asked: tuple[list[float], list[int]]) -> d
         part = study.prepared(every, every) if fold == WHOLE else study.part(fold)
         rows = _rows(study, part, fold, asked)
     except Exception:
-        return {str(fold): {"rows": [], "error": traceback.format_exc().strip()}}
+        return {str(fold): {"error": traceback.format_exc().strip()}}
     return {str(fold): {"rows": rows, "error": None}}
 
 
@@ -223,10 +215,6 @@ def _rows(study: Study, part: Part, fold: int, asked: tuple[list[float], list[in
          "scores": {} if fold == WHOLE else study.scores(part, S)}
         for name, beta, size, S in found
     ]  # fmt: skip
-
-
-def _died(job: Job, error: str) -> dict[str, Result]:
-    return {str(job[0]): {"rows": [], "error": error}}
 
 
 def _frontier_of(study: Study, results: Mapping[str, Any]) -> Frontier:

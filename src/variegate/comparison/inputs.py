@@ -1,6 +1,7 @@
 """Read a table and an outcome of any type, and describe arguments to identify a call."""
 
 import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from pickle import PicklingError
 from typing import Any, NamedTuple
 
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import type_of_target
 
+from ..baselines import as_method
+from ..checks import is_whole
 from ..messages import Argument, Message
 from ..naming import column_labels
 from ..tasks import as_survival, count_rows, task_named
@@ -35,6 +38,27 @@ class Data(NamedTuple):
 def plain_number(given: Any) -> Any:
     """A number of numpy's as one of Python's, which a store can hold; anything else as it is."""
     return given.item() if isinstance(given, np.generic) else given
+
+
+def named_methods(methods: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
+    """Methods by name, from a list of names or a dict; rejects what is not a method."""
+    if isinstance(methods, str) or not isinstance(methods, Iterable) or not methods:
+        raise ValueError(
+            f'methods must be a list of names such as ["variegate", "lasso"], or a dict, got {methods!r}.'
+        )
+    named = dict(methods) if isinstance(methods, Mapping) else {name: name for name in methods}
+    for name, method in named.items():
+        if not isinstance(name, str):
+            raise ValueError(f"methods must be names or a dict {{name: method}}, got {name!r} in a list.")
+        as_method(method)
+    return named
+
+
+def as_seed(random_state: Any) -> int:
+    """The seed as a number of Python's."""
+    if not is_whole(random_state) or random_state < 0:
+        raise ValueError(f"random_state must be a non-negative whole number, got {random_state!r}.")
+    return int(random_state)
 
 
 def read_data(X: Any, y: Any, task: str | None) -> Data:

@@ -15,11 +15,10 @@ from sklearn.utils import resample
 from .. import __version__, metrics, plots
 from ..checks import is_whole
 from ..tasks import task_named
-from .engine import Running, Work, collect
-from .inputs import Data, described, read_data
+from .engine import Work, collect, is_done
+from .inputs import Data, as_seed, described, read_data
 from .store import Store
 from .trial import Result
-from .workers import Job
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,18 +113,16 @@ def stability_selection(
     """
     if not is_whole(n_bootstraps) or n_bootstraps < 2:
         raise ValueError(f"n_bootstraps must be a whole number above one, got {n_bootstraps!r}.")
-    if not is_whole(random_state) or random_state < 0:
-        raise ValueError(f"random_state must be a non-negative whole number, got {random_state!r}.")
     data = read_data(X, y, "classification" if is_classifier(estimator) else "regression")
-    shared = Bootstraps(data, np.asarray(y), estimator, int(random_state))
+    shared = Bootstraps(data, np.asarray(y), estimator, as_seed(random_state))
     call = {
         "kind": "stability_selection", "variegate": __version__, "seed": shared.seed, "X": described(data.X),
         "y": described(data.y), "columns": described(data.names), "estimator": described(estimator),
     }  # fmt: skip
     with Store(store, call) as kept:
         done = kept.results()
-        left = [(b,) for b in range(n_bootstraps) if done.get(str(b), {"error": "not run"})["error"] is not None]
-        results = collect(Work(run_bootstrap, _died), shared, left, kept, Running(n_jobs, progress))
+        left = [(b,) for b in range(n_bootstraps) if not is_done(done, str(b))]
+        results = collect(Work(run_bootstrap, shared), left, kept, n_jobs, progress)
     return _stability_of(data, [results[str(b)] for b in range(n_bootstraps)])
 
 
@@ -149,10 +146,6 @@ def run_bootstrap(shared: Bootstraps, number: int) -> dict[str, Result]:
         except Exception:
             return {str(number): {"error": traceback.format_exc().strip()}}
     return {str(number): {"positions": S.tolist(), "inclusion": None if p is None else p.tolist(), "error": None}}
-
-
-def _died(job: Job, error: str) -> dict[str, Result]:
-    return {str(job[0]): {"error": error}}
 
 
 def _stability_of(data: Data, results: list[Result]) -> StabilitySelection:

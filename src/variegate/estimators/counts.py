@@ -3,15 +3,13 @@
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils.validation import validate_data
 
 from ..checks import is_number
 from ..metrics import deviance_explained
 from ..tasks import Counts, count_rows
 from ..types import FloatArray
 from .documented import documented, with_parameters
-from .selector import READ, DiverseSelector
+from .selector import DiverseSelector
 
 
 @documented
@@ -45,6 +43,8 @@ class DiverseCounts(DiverseSelector):
     array([3, 7])
     """
 
+    _rows = staticmethod(count_rows)
+
     def __init__(self, *, dispersion: float | str = "auto", **others: Any) -> None:
         super().__init__(**others)
         self.dispersion = dispersion
@@ -72,15 +72,6 @@ class DiverseCounts(DiverseSelector):
         self
         """
         return super().fit(X, count_rows(y, exposure), sample_weight)
-
-    def _read(self, X: Any, y: Any) -> tuple[Any, Any]:
-        return validate_data(self, X, order="C", ensure_min_samples=2, **READ), self._outcome(y)
-
-    def _outcome(self, y: Any) -> NDArray[Any]:
-        return count_rows(y)
-
-    def _encoded(self, y: NDArray[Any], weights: FloatArray | None) -> NDArray[Any]:
-        return y
 
     def _exposed(self, X: Any, exposure: Any) -> Any:
         (law,) = self._laws(X)

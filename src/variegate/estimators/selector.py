@@ -1,7 +1,7 @@
 """The base of the estimators: a posterior over sets of columns behind the scikit-learn interface."""
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, Self
 
@@ -92,14 +92,11 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     # --- estimators differ in these ----------------------------------------------------------------------------
 
     _task: Task
-
-    def _read(self, X: Any, y: Any) -> tuple[Any, Any]:
-        """Return table and outcome as arrays of the same length."""
-        return validate_data(self, X, y, order="C", ensure_min_samples=2, **READ)  # type: ignore[no-any-return]
+    _rows: Callable[[Any], NDArray[Any]] | None = None  # makes a structured array of the outcome
 
     def _encoded(self, y: NDArray[Any], weights: FloatArray | None) -> NDArray[Any]:
         """Return the outcome as the task needs it."""
-        raise NotImplementedError
+        return y
 
     # --- fit ---------------------------------------------------------------------------------------------------
 
@@ -124,7 +121,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         asked = Parameters.of(self)
         self._forget()
         large = is_out_of_core(X)
-        X, y = (self._open(X), self._outcome(y)) if large else self._read(X, y)
+        X, y = self._open(X, y) if large else self._read(X, y)
         N = X.shape[0]
         if len(y) != N:
             raise ValueError(f"y must have an entry for each of the {N} rows of X, got {len(y)}.")
@@ -146,17 +143,20 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         """Combine the parameters with the columns seen."""
         return Search(asked, self._task, getattr(self, "feature_names_in_", None), self.n_features_in_)
 
-    def _open(self, X: Any) -> LargeTable:
-        """Open a table that is not in memory, and set the attributes that scikit-learn sets."""
+    def _read(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
+        """Return table and outcome as arrays."""
+        how = {"order": "C", "ensure_min_samples": 2, **READ}
+        if self._rows is None:
+            return validate_data(self, X, y, **how)  # type: ignore[no-any-return]
+        return validate_data(self, X, **how), self._rows(y)
+
+    def _open(self, X: Any, y: Any) -> tuple[LargeTable, NDArray[Any]]:
+        """Open a table that is not in memory, and set the attributes that scikit-learn sets; return it with y."""
         large = as_large_table(X)
         self.n_features_in_ = large.shape[1]
         if large.names is not None:
             self.feature_names_in_ = np.asarray(large.names, dtype=object)
-        return large
-
-    def _outcome(self, y: Any) -> NDArray[Any]:
-        """Return the outcome of a table that is not in memory as an array."""
-        return np.asarray(column_or_1d(y))
+        return large, np.asarray(column_or_1d(y) if self._rows is None else self._rows(y))
 
     def likelihood(self, candidates: Candidates, training: Training) -> Any:
         """Return the likelihood of these rows over the features to choose from."""

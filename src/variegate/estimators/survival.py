@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..likelihoods import Grouped
 from ..metrics import concordance
@@ -12,7 +12,7 @@ from ..predictions import NODE_WEIGHTS, NODES
 from ..tasks import Survival, as_survival
 from ..types import FloatArray
 from .documented import documented
-from .selector import READ, DiverseSelector
+from .selector import DiverseSelector
 
 
 class StepFunction(NamedTuple):
@@ -71,15 +71,7 @@ class DiverseSurvival(DiverseSelector):
     """
 
     _task = Survival()
-
-    def _read(self, X: Any, y: Any) -> tuple[Any, Any]:
-        return validate_data(self, X, order="C", ensure_min_samples=2, **READ), self._outcome(y)
-
-    def _outcome(self, y: Any) -> NDArray[Any]:
-        return as_survival(y)
-
-    def _encoded(self, y: NDArray[Any], weights: FloatArray | None) -> NDArray[Any]:
-        return y
+    _rows = staticmethod(as_survival)
 
     @property
     def unique_times_(self) -> FloatArray:
@@ -104,13 +96,16 @@ class DiverseSurvival(DiverseSelector):
         Returns an array (n,) of functions of t; with `return_array` the values (n, K) at `unique_times_`. `stratum` is
         the position of a stratum among the sorted labels.
         """
-        return self._over_time(X, return_array, stratum, lambda survival: survival, 1.0)
+        survival = self._survival(X, stratum)
+        return survival if return_array else _functions(self.unique_times_, survival, before=1.0)
 
     def predict_cumulative_hazard_function(self, X: Any, return_array: bool = False, stratum: int = 0) -> Any:
         """Return −log of the survival function of new rows; otherwise as `predict_survival_function`."""
-        return self._over_time(X, return_array, stratum, lambda survival: -np.log(survival), 0.0)
+        hazard = -np.log(self._survival(X, stratum))
+        return hazard if return_array else _functions(self.unique_times_, hazard, before=0.0)
 
-    def _over_time(self, X: Any, return_array: bool, stratum: int, of: Any, before: float) -> Any:
+    def _survival(self, X: Any, stratum: int) -> FloatArray:
+        """Return the values (n, K) of the survival functions at `unique_times_`."""
         (law,) = self._laws(X)
         times = self.unique_times_
         survival = np.zeros((law.means.shape[1], len(times)))
@@ -120,8 +115,7 @@ class DiverseSurvival(DiverseSelector):
             hazard = _baseline(component, times, stratum)
             for node, share in zip(NODES, NODE_WEIGHTS, strict=True):
                 survival += component.weight * share * np.exp(-np.outer(np.exp(mean + node * scale), hazard))
-        values = of(np.clip(survival, 1e-300, 1.0))
-        return values if return_array else np.array([*map(_function(times, before), values), None], dtype=object)[:-1]
+        return np.clip(survival, 1e-300, 1.0)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return Harrell's concordance index of the risks; `sample_weight` is ignored."""
@@ -129,8 +123,12 @@ class DiverseSurvival(DiverseSelector):
         return concordance(rows["time"], rows["event"], self.predict(X))
 
 
-def _function(times: FloatArray, before: float) -> Any:
-    return lambda values: StepFunction(times, values, before)
+def _functions(times: FloatArray, values: FloatArray, before: float) -> NDArray[Any]:
+    """Return a function for each row of values (n, K); numpy would take a list of tuples for a table."""
+    out = np.empty(len(values), dtype=object)
+    for i, row in enumerate(values):
+        out[i] = StepFunction(times, row, before)
+    return out
 
 
 def _baseline(component: Any, times: FloatArray, stratum: int) -> FloatArray:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from ..design import Design
@@ -11,7 +12,7 @@ from ..groups import Group
 from ..likelihoods import table
 from ..selection import Selection
 from ..types import FloatArray
-from .content import Metric, Row
+from .content import Row
 
 SEEN = 0.005  # less probable features are not drawn
 COLOURS = 8  # of groups; then they repeat
@@ -73,12 +74,12 @@ class Along(NamedTuple):
     left: float
 
 
-def along_columns(p: FloatArray, groups: Sequence[Group], labels: NDArray[Any], width: float = 900.0) -> Along:
+def along_columns(p: FloatArray, groups: Sequence[Group], labels: NDArray[Any]) -> Along:
     """Place every feature by its position among the columns and its probability, coloured by group.
 
     Features below SEEN that are not in a group are left out: there may be a million of them.
     """
-    height, left = 220.0, 40.0
+    width, height, left = 900.0, 220.0, 40.0
     member = np.zeros(len(p), dtype=int)
     for number, group in enumerate((g for g in groups if len(g.positions) > 1), start=1):
         member[group.positions] = 1 + (number - 1) % COLOURS
@@ -98,6 +99,21 @@ def along_columns(p: FloatArray, groups: Sequence[Group], labels: NDArray[Any], 
     return Along(points, [(place(t), f"{t:g}") for t in (0, 0.25, 0.5, 0.75, 1)], width, height, left)
 
 
+MEANINGS = {
+    "AUC": ("Telling the classes apart (AUC)", "0.5 is guessing, 1 is perfect."),
+    "concordance": (
+        "Predicting who has the event earlier (concordance)",
+        "0.5 is guessing, 1 is perfect.",
+    ),
+    "D2": ("Predicting the count (D²)", "The share of the deviance that is explained: 0 is none, 1 is all."),
+    "R2": ("Predicting the outcome (R²)", "The share of the variation that is explained: 0 is none, 1 is all."),
+    "log det": (
+        "Diversity of the set (log det)",
+        "0: the chosen features are unrelated; the lower, the more they repeat each other.",
+    ),
+}
+
+
 class DotRow(NamedTuple):
     """A method's values on the scale of a chart."""
 
@@ -109,19 +125,38 @@ class DotRow(NamedTuple):
 
 
 class DotChart(NamedTuple):
-    """Values of every method, one line each, in a frame of `width` × `height`."""
+    """One metric of a comparison: the values of every method, one line each, in a frame of `width` × `height`."""
 
+    title: str
+    meaning: str
     rows: list[DotRow]
     ticks: list[tuple[float, str]]
+    lost: int  # infinite values, left out
     width: float
     height: float
     left: float
 
 
-def dots(metric: Metric, width: float = 700.0, left: float = 150.0, line: float = 30.0) -> DotChart:
-    """Return the chart of one metric."""
-    values = [v for some in metric.values for v in some]
-    low, high = (min(values), max(values)) if values else (0.0, 1.0)
+def dot_charts(comparison: pd.DataFrame | None) -> list[DotChart]:
+    """Return charts of accuracy and diversity of the compared methods, in the order of MEANINGS."""
+    if comparison is None or not len(comparison):
+        return []
+    missing = {"repeat", "method", "metric", "value"} - set(comparison.columns)
+    if missing:
+        raise ValueError(
+            f"comparison must have the columns repeat, method, metric and value, got a table without "
+            f"{', '.join(sorted(missing))}; pass compare(...).table."
+        )
+    parts = {name: comparison[comparison["metric"] == name] for name in MEANINGS}
+    return [_dot_chart(rows, *MEANINGS[name]) for name, rows in parts.items() if len(rows)]
+
+
+def _dot_chart(table: pd.DataFrame, title: str, meaning: str) -> DotChart:
+    width, left, line = 700.0, 150.0, 30.0
+    table = table.assign(value=table["value"].astype(np.float64))
+    finite = {str(name): v[np.isfinite(v)].to_numpy() for name, v in table.groupby("method", sort=False)["value"]}
+    every = np.concatenate(list(finite.values())).tolist()
+    low, high = (min(every), max(every)) if every else (0.0, 1.0)
     marks = ticks(low, high)
     low, high = min(low, marks[0]), max(high, marks[-1])
 
@@ -130,19 +165,23 @@ def dots(metric: Metric, width: float = 700.0, left: float = 150.0, line: float 
 
     rows = [
         DotRow(
-            name,
-            16 + i * line,
-            [place(v) for v in some],
-            place(mean) if np.isfinite(mean) else None,
-            signed(f"{mean:.3g}") + (f" ± {deviation:.2g}" if np.isfinite(deviation) else "")
-            if np.isfinite(mean)
-            else "–",
+            method=name,
+            y=16 + i * line,
+            points=[place(value) for value in some.tolist()],
+            mean=place(float(some.mean())) if len(some) else None,
+            text=_mean_and_deviation(some),
         )
-        for i, (name, some, mean, deviation) in enumerate(
-            zip(metric.methods, metric.values, metric.means, metric.deviations, strict=True)
-        )
+        for i, (name, some) in enumerate(finite.items())
     ]
-    return DotChart(rows, [(place(t), signed(f"{t:g}")) for t in marks], width, 16 + line * len(rows) + 20, left)
+    height = 16 + line * len(rows) + 20
+    along = [(place(t), signed(f"{t:g}")) for t in marks]
+    return DotChart(title, meaning, rows, along, len(table) - len(every), width, height, left)
+
+
+def _mean_and_deviation(values: FloatArray) -> str:
+    if not len(values):
+        return "–"
+    return signed(f"{values.mean():.3g}") + (f" ± {values.std(ddof=1):.2g}" if len(values) > 1 else "")
 
 
 def signed(digits: str) -> str:

@@ -24,8 +24,8 @@ from ..types import FloatArray
 from . import charts, content, names, trust
 from .embedded import embedded_form, kept_candidates, relatives_of
 from .frontier import frontier_chart
-from .hurry import in_a_hurry
 from .similarity_map import similarity_map
+from .summary import summary
 
 CHAIN = (
     "form.js",
@@ -67,7 +67,7 @@ def rendered(
         n_stands=sum(s.chosen is not None for s in stands),
         members_shown=content.MEMBERS,
         listed=content.CHANGES,
-        hurry=in_a_hurry(
+        summary=summary(
             stands,
             names.shortened(outcome) if outcome else "the outcome",
             thing,
@@ -78,7 +78,9 @@ def rendered(
         alternatives=content.variants(found.alternatives),
         **_selection(selection, found),
         **_explorer_words(selection, form, probability),
-        **_comparison(comparison),
+        charts=charts.dot_charts(comparison),
+        repeats=0 if comparison is None or comparison.empty else comparison["repeat"].nunique(),
+        ours=OURS,
         frontier=None if frontier is None else frontier_chart(frontier),
         **_trust(selection, found.diagnostics, about),
         **_run(selection, about),
@@ -208,12 +210,6 @@ def _explorer_words(selection: Selection, form: Form | None, probability: FloatA
         "fixed": posterior.target.size,
         "first_size": len(chosen) or max(1, min(round(float(probability.sum())), n_kept)),
     }
-
-
-def _comparison(comparison: pd.DataFrame | None) -> dict[str, Any]:
-    metrics = content.metrics_of(comparison)
-    repeats = 0 if comparison is None or not metrics else int(comparison["repeat"].nunique())
-    return {"charts": [(metric, charts.dots(metric)) for metric in metrics], "repeats": repeats, "ours": OURS}
 
 
 def _trust(selection: Selection, found: Diagnostics, about: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from scipy.special import expit
 import variegate as vg
 from inference_problems import Exact
 from variegate.baselines import METHODS, Problem, chooses_size, select
-from variegate.baselines.variational import Diverse, Matched
+from variegate.baselines.ours import Diverse, Variational
 from variegate.datasets import make_blocks
 
 VARIATIONAL = [name for name in METHODS if chooses_size(name)]
@@ -52,7 +52,7 @@ def test_the_matched_dpp_is_the_posteriors_own(size):
     model = vg.DiverseRegressor(prior="bernoulli", n_features_to_select=size, random_state=np.random.default_rng(3))
     q = model.fit(given.X, given.y).posterior_.q
     np.testing.assert_allclose(q.inclusion_prob(), model.inclusion_probabilities_, atol=2e-3)
-    found = select(Matched(), given, size, np.random.default_rng(3))
+    found = select(Variational("bernoulli", "dpp", solver="chain"), given, size, np.random.default_rng(3))
     np.testing.assert_array_equal(found, np.sort(q.map(size)))
 
 

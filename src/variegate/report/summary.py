@@ -8,7 +8,7 @@ LIKELY = 0.5  # groups less probable than this are not said to predict anything
 SWAPS = 3  # replacements named
 
 
-def in_a_hurry(stands: list[Stand], outcome: str, thing: str, always: bool = False) -> list[str]:
+def summary(stands: list[Stand], outcome: str, thing: str, always: bool = False) -> list[str]:
     """Summarise the result in sentences without statistics."""
     chosen = [stand for stand in stands if stand.chosen is not None]
     if not chosen:

@@ -1,4 +1,4 @@
-"""Our method, and the paper's four variational methods."""
+"""Our method, and the paper's variational methods."""
 
 import warnings
 from collections.abc import Sequence
@@ -66,15 +66,16 @@ def diverse_path(
 
 @dataclass(frozen=True)
 class Variational:
-    """The best set of q, the optimum of the ELBO; hyperparameters learned, similarity from the columns unless given.
+    """The best set of q; hyperparameters learned, similarity from the columns unless given.
 
-    It is q's own best set, as in the paper, not improved by exchanges under the target: otherwise methods that share a
-    target would end in much the same set whatever their q. Without a size, q's best set of any size is returned.
+    q is the optimum of the ELBO, or with solver="chain" the member of its family with the inclusion probabilities of
+    the exact posterior. Its best set is not improved by exchanges under the target, as in the paper: otherwise methods
+    that share a target would end in much the same set whatever their q. Without a size, it may have any size.
     """
 
     prior: Law
     posterior: Law
-    n_starts: int = 4
+    solver: str = "rao_blackwell"
     chooses_size: ClassVar[bool] = True
 
     def __call__(self, problem: Problem, size: int | None, rng: np.random.Generator) -> IntArray:
@@ -84,30 +85,11 @@ class Variational:
             prior=self.prior,
             posterior=self.posterior,
             n_features_to_select=size,
-            solver="rao_blackwell",
-            n_starts=self.n_starts,
+            solver=self.solver,
             random_state=rng,
         )
         # not fit(), which would also search for the target's best set
         found = model.search(problem.X, problem.y)
-        return np.flatnonzero(found.candidates.mask(found.posterior.q.map(size)))
-
-
-@dataclass(frozen=True)
-class Matched:
-    """The best set of the DPP that has the inclusion probabilities of the exact posterior under a Bernoulli prior."""
-
-    max_iter: int | None = None
-    chooses_size: ClassVar[bool] = True
-
-    def __call__(self, problem: Problem, size: int | None, rng: np.random.Generator) -> IntArray:
-        """Positions of the chosen columns."""
-        parameters = {"prior": "bernoulli", "n_features_to_select": size, "max_iter": self.max_iter}
-        model = _estimator(problem, **parameters, posterior="dpp", random_state=rng)
-        with warnings.catch_warnings():
-            if self.max_iter is not None:
-                warnings.simplefilter("ignore", ConvergenceWarning)
-            found = model.search(problem.X, problem.y)
         return np.flatnonzero(found.candidates.mask(found.posterior.q.map(size)))
 
 
