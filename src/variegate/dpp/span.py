@@ -7,10 +7,10 @@ are known to fewer digits, and a residual below that accuracy counts as inside t
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from scipy import linalg
 
+from ..compiled import numba
 from ..sets import row_blocks
 from ..types import AnyFloatArray, FloatArray, IntArray
 
