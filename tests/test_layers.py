@@ -1,12 +1,13 @@
 """Imports point down the layers only; the list is the architecture."""
 
 import ast
+import re
 from pathlib import Path
 
 import variegate
 
 LAYERS = [
-    {"checks", "messages", "threads", "types", "writing"},
+    {"checks", "compiled", "messages", "threads", "types", "writing"},
     {"design", "gram", "sets"},
     {"dpp", "data"},
     {"similarity", "likelihoods", "priors", "screening", "metrics"},
@@ -144,3 +145,12 @@ def test_the_check_notices_an_import_past_the_door(tmp_path):
         (tmp_path / room / "__init__.py").write_text("")
     (tmp_path / "report" / "page.py").write_text("from ..dpp.volume import Volume\nfrom .charts import bars\n")
     assert bypassing_imports(tmp_path) == ["report/page.py: dpp.volume"]
+
+
+def test_numba_comes_from_one_module():
+    direct = [
+        path.name
+        for path in PACKAGE.rglob("*.py")
+        if re.search(r"^(import|from) numba\b", path.read_text(encoding="utf-8"), re.M)
+    ]
+    assert direct == ["compiled.py"]

@@ -42,6 +42,15 @@ def test_dispersion_is_averaged_over(model):
     assert model.posterior_.target.nuisance == pytest.approx(np.exp(np.log(drawn).mean()))
 
 
+@pytest.mark.parametrize("dispersion", [1e-9, 1e-5])
+def test_with_hardly_any_dispersion_the_probabilities_are_poissons(dispersion):
+    X, y, hours = problem(40, alpha=0)
+    poisson, nearly = (
+        vg.DiverseCounts(dispersion=d, random_state=0).fit(X, y, exposure=hours) for d in (0, dispersion)
+    )
+    np.testing.assert_allclose(nearly.inclusion_probabilities_, poisson.inclusion_probabilities_, atol=0.02)
+
+
 def test_expected_counts_grow_with_the_exposure(model):
     X, y, hours = problem()
     once, twice = model.predict(X), model.predict(X, exposure=2.0)

@@ -379,3 +379,12 @@ def test_rows_whose_squares_no_float_can_hold_are_refused(make, y):
     model = make().fit(X, y)
     with pytest.raises(ValueError, match=r"has values of about 1e\+308, whose squares no float can hold"):
         model.predict(np.full((1, M), 1e308))
+
+
+def test_a_column_that_separates_the_classes_needs_no_other():
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(50, 4))
+    model = vg.DiverseClassifier(random_state=0).fit(X, X[:, 1] > 0)
+    # with all sets enumerated, evidences by importance sampling, and both hyperparameters integrated out: below 0.01
+    assert model.inclusion_probabilities_[1] > 0.99
+    assert (model.inclusion_probabilities_[[0, 2, 3]] < 0.03).all()

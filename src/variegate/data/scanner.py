@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from ..compiled import numba
 from ..types import FloatArray, IntArray
 
 Bytes = npt.NDArray[np.uint8]

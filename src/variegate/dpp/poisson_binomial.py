@@ -10,11 +10,11 @@ so tables of probabilities replace tables of polynomials, and cannot overflow. O
 
 from collections.abc import Iterator
 
-import numba
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit
 
+from ..compiled import numba
 from ..sets import BLOCK_BYTES
 from ..types import FloatArray, IntArray
 

@@ -9,9 +9,9 @@ eigenvector, so a proposal costs O(log M + k²) and a set O(k³ log k), for any 
 
 from collections.abc import Callable, Sequence
 
-import numba
 import numpy as np
 
+from ..compiled import numba
 from ..sets import row_blocks
 from ..types import FloatArray, IntArray
 

@@ -7,11 +7,11 @@ are known to fewer digits, and a residual below that accuracy counts as inside t
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
+from ..compiled import numba
 from ..sets import row_blocks
 from ..types import AnyFloatArray, FloatArray, IntArray
 

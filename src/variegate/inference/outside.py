@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from ..compiled import numba
 from ..large import Block, Moments
 from ..likelihoods import Factor, Members, Probe
 from ..types import FloatArray, IntArray

@@ -20,6 +20,7 @@ from .flips import factorise
 
 WINDOW = 8  # values of a hyperparameter among which one is drawn
 SERIES = 20  # terms of the Pólya-Gamma series; see `polya_gamma`
+FAR = 100.0  # linear predictors beyond which a Pólya-Gamma variable is inverse Gaussian: up to factors of 1 + e^−η
 
 
 class Predictor(NamedTuple):
@@ -75,14 +76,18 @@ def window(at: int, length: int, rng: np.random.Generator) -> slice:
 
 
 def polya_gamma(weights: FloatArray, predictor: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Draw from PG(w_i, η_i) (N,): for weights 0 and 1 by polyagamma, for others by the series.
+    """Draw from PG(w_i, η_i) (N,): for weights 0 and 1 by polyagamma, for others by the series; far out as 4⁻¹ IG.
 
     PG(w, η) = (2π²)⁻¹ Σ_k g_k / ((k − ½)² + η²/4π²), g_k ~ Gamma(w): SERIES terms, and a gamma variable with the mean
     and variance of the rest, a thousandth of the whole. For weights such as 2.5, the mean of polyagamma's default is
-    1 % off, and its own series has ten times as many terms.
+    1 % off, and its own series has ten times as many terms. For |η| from 175, its draws are 50 times too large; there
+    PG(w, η) = ¼ IG(2w/|η|, w²), as both have the Laplace transform exp(w|η|/2 − w√(η²/4 + t/2)).
     """
     precision = np.zeros_like(predictor)
-    one, other = weights == 1.0, (weights > 0) & (weights != 1.0)
+    far = (weights > 0) & (np.abs(predictor) > FAR)
+    one, other = (weights == 1.0) & ~far, (weights > 0) & (weights != 1.0) & ~far
+    if far.any():
+        precision[far] = 0.25 * rng.wald(2 * weights[far] / np.abs(predictor[far]), np.square(weights[far]))
     if one.any():
         precision[one] = random_polyagamma(1.0, predictor[one], random_state=rng)
     if other.any():

@@ -171,13 +171,14 @@ class NegativeBinomial(Laplace[NegativeBinomialTerms]):
         self._grid = np.geomspace(min(LEAST_EXCESS / self._mean, 0.1 * LARGEST), LARGEST, STEPS)
         self._learned = dispersion is None
         alpha = likeliest(counts, self._grid) if dispersion is None else checks.positive(dispersion, "dispersion")
-        self._moderate = float(np.log(self._mean * alpha)) <= LARGEST_PSI
+        least = 0.0 if self._learned else LEAST_EXCESS
+        self._moderate = least <= self._mean * alpha <= np.exp(LARGEST_PSI)
         terms = NegativeBinomialTerms(*counts, alpha)
         super().__init__(design, terms, slab_precision=slab_precision, covariates=covariates, sample_weight=weights)
 
     @property
     def can_augment(self) -> bool:  # type: ignore[override]
-        """Not with very many rows, or counts so large that the auxiliary variables hardly move."""
+        """Not with very many rows, or if the auxiliary variables hardly move: very large counts, or nearly Poisson."""
         return len(self._weights) <= TALL and self._moderate
 
     def expand(self, sets: Sequence[IntArray], c: float) -> Auxiliary:

@@ -13,8 +13,8 @@ O(N²k) if that is less.
 import math
 
 import numpy as np
-from numba import njit
 
+from ..compiled import numba
 from ..sets import row_blocks
 from ..types import FloatArray
 from .tilted import MAX_NODES, STEP, log_link, mode
@@ -45,7 +45,7 @@ def _gram_cube(V: FloatArray, a: FloatArray) -> float:
     return sum(float(part @ (G * G * G @ a)) for part, G in grams)
 
 
-@njit(cache=True, error_model="numpy")
+@numba.njit(cache=True, error_model="numpy")
 def skewnesses(marginals: FloatArray, sites: FloatArray, power: FloatArray, probit: bool) -> FloatArray:
     """Third cumulant of each tilted law over its standard deviation cubed (N,); 0 for rows to skip.
 
@@ -60,7 +60,7 @@ def skewnesses(marginals: FloatArray, sites: FloatArray, power: FloatArray, prob
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@numba.njit(cache=True, error_model="numpy")
 def skewness(m: float, v: float, e: float, probit: bool, guess: float) -> float:
     """Skewness of t(f)^e N(f; m, v), by the trapezoidal rule of `tilted`."""
     x, sd = mode(m, v, e, probit, guess), math.sqrt(v)

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from ..checks import WrongOutcome
+from ..compiled import numba
 from ..types import FloatArray, IntArray
 from . import checks
 from .laplace import Laplace

@@ -10,8 +10,8 @@ For t(f) = σ(f)^e (logit) or Φ(f)^e (probit), 0 < e ≤ 1, and f ~ N(m, v):
 import math
 
 import numpy as np
-from numba import njit
 
+from ..compiled import numba
 from ..types import FloatArray
 
 # The trapezoidal rule converges exponentially: its error is exp(−2π²(sd/h)²) from the Gaussian, exp(−2π²/h)
@@ -26,7 +26,7 @@ MAX_NODES = 3000.0  # for powers e < 1 under such a wide Gaussian; the step is t
 LOG_2PI = math.log(2.0 * math.pi)
 
 
-@njit(cache=True, error_model="numpy")
+@numba.njit(cache=True, error_model="numpy")
 def log_link(x: float, probit: bool) -> tuple[float, float, float]:
     """Log σ(x) or log Φ(x) with its first two derivatives, without overflow or cancellation in the tails."""
     if not probit:
@@ -45,7 +45,7 @@ def log_link(x: float, probit: bool) -> tuple[float, float, float]:
     return -0.5 * (x * x + LOG_2PI) - math.log(mills), mills, -mills * excess
 
 
-@njit(cache=True, error_model="numpy")
+@numba.njit(cache=True, error_model="numpy")
 def mode(m: float, v: float, e: float, probit: bool, x: float) -> float:
     """Mode of the tilted density to 0.2 standard deviations of the Gaussian, from the guess x.
 
@@ -63,7 +63,7 @@ def mode(m: float, v: float, e: float, probit: bool, x: float) -> float:
     return x
 
 
-@njit(cache=True, error_model="numpy")
+@numba.njit(cache=True, error_model="numpy")
 def logit_sums(m: float, v: float, x: float, h: float, half: int) -> tuple[float, float, float]:
     """Trapezoidal sums over x − half h, …, x + half h of p, p ℓ′ and p (ℓ′² + ℓ″), p = σ(f) exp(−(f−m)²/2v).
 
@@ -87,7 +87,7 @@ def logit_sums(m: float, v: float, x: float, h: float, half: int) -> tuple[float
     return total, first, second
 
 
-@njit(cache=True, error_model="numpy")
+@numba.njit(cache=True, error_model="numpy")
 def link_sums(m: float, v: float, e: float, probit: bool, x: float, h: float, half: int) -> tuple[float, float, float]:
     """Return the same sums for any power and link, in log space."""
     total = first = second = 0.0
@@ -101,7 +101,7 @@ def link_sums(m: float, v: float, e: float, probit: bool, x: float, h: float, ha
     return total, first, second
 
 
-@njit(cache=True, error_model="numpy")
+@numba.njit(cache=True, error_model="numpy")
 def step_blur(e: float, probit: bool) -> tuple[float, float]:
     """Mean and variance of the law with distribution function σ^e: ψ(e) − ψ(1) and ψ′(e) + π²/6.
 
@@ -112,7 +112,7 @@ def step_blur(e: float, probit: bool) -> tuple[float, float]:
     return (mean * 0.5513288954217921, variance * 0.3039635509270133) if probit else (mean, variance)
 
 
-@njit(cache=True, error_model="numpy")
+@numba.njit(cache=True, error_model="numpy")
 def tilted(m: float, v: float, e: float, probit: bool, guess: float) -> tuple[float, float, float]:
     """Log Z, α and κ of one term; `guess` is near the tilted mode."""
     sd = math.sqrt(v)
@@ -135,7 +135,7 @@ def tilted(m: float, v: float, e: float, probit: bool, guess: float) -> tuple[fl
     return log_z, alpha, alpha * alpha - second / total
 
 
-@njit(cache=True, error_model="numpy")
+@numba.njit(cache=True, error_model="numpy")
 def propose(
     marginals: FloatArray, sites: FloatArray, power: FloatArray, probit: bool, out: FloatArray
 ) -> tuple[float, float]:
@@ -165,7 +165,7 @@ def propose(
     return worst_mean, worst_variance
 
 
-@njit(cache=True, error_model="numpy")
+@numba.njit(cache=True, error_model="numpy")
 def log_averages(mean: FloatArray, variance: FloatArray, probit: bool) -> FloatArray:
     """Log E[σ(f)] or log E[Φ(f)] for f ~ N(mean, variance), shape (n,)."""
     out = np.empty(len(mean))

@@ -1,9 +1,9 @@
 """Whether rows with a higher risk have their event earlier."""
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from ..compiled import numba
 from ..types import FloatArray, IntArray
 
 

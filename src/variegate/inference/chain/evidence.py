@@ -1,9 +1,9 @@
 """The evidence of a set, and new hyperparameters given the set."""
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from ...compiled import numba
 from ...types import FloatArray
 from .odds import block_gain
 from .problem import Grid, Problem, State, part

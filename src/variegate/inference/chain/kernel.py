@@ -10,10 +10,10 @@ Fixed size: each member is removed at rate one, and the feature that replaces it
 resulting set. Inclusion probabilities are averages, over these events, of the probability of being in afterwards.
 """
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from ...compiled import numba
 from ...types import FloatArray
 from .evidence import draw_size, draw_slab, pick
 from .odds import fill_log_odds

@@ -1,8 +1,8 @@
 """The odds of every feature given the others, from the triangular systems and the prior."""
 
-import numba
 import numpy as np
 
+from ...compiled import numba
 from ...types import FloatArray
 from .problem import DEPENDENT, Problem, State, part
 from .system import FAST, D, R, System, U, W, Y, explained, member

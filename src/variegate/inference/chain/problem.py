@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from ...compiled import numba
 from ...types import FloatArray, IntArray
 from .system import System, append, clear, delete, learn_row
 

@@ -13,9 +13,9 @@ The arrays are packed because numba compiles every field of every argument again
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
+from ...compiled import numba
 from ...types import FloatArray, IntArray
 
 FAST = {"reassoc", "contract", "nsz"}  # fastmath without nnan and ninf: NaN and infinity keep their meaning
