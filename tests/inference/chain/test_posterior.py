@@ -7,10 +7,19 @@ from scipy.special import logsumexp
 from chain_problems import Enumerated, Local, Pace, advance, close, make_target, model_of, walk
 from inference_problems import correlated_data, similarity_of_columns
 from oracle import all_sets
+from variegate.dpp import Rows
 from variegate.inference import ChainSettings, ConvergenceWarning, Target, sample
-from variegate.likelihoods import CustomLikelihood, Gaussian, Grouped, Logistic, NegativeBinomial, SumLikelihood
+from variegate.likelihoods import (
+    CustomLikelihood,
+    Gaussian,
+    Grouped,
+    Logistic,
+    NegativeBinomial,
+    Poisson,
+    SumLikelihood,
+)
 from variegate.likelihoods.augmentation import draw
-from variegate.priors import bernoulli_prior, dpp_prior
+from variegate.priors import bernoulli_prior, dpp_prior, volume_prior
 
 pytestmark = pytest.mark.usefixtures("chains")
 
@@ -128,6 +137,33 @@ def test_groups_several_outcomes_weights_and_covariates(task):
         target = Target(likelihood, bernoulli_prior(4, expected_size=1.5), family="bernoulli")
         found = sample(target, 1, ChainSettings(tol=0.006, average_size=False, average_slab=False))
         assert close(found, Enumerated(model_of(target)))
+
+
+@pytest.mark.parametrize("diversity", [0.0, 1.0])
+@pytest.mark.parametrize("size", [None, 2])
+@pytest.mark.parametrize("kind", [Gaussian, Logistic, NegativeBinomial, Poisson])
+def test_memory_is_not_read_before_it_is_written(kind, size, diversity, monkeypatch):
+    """Features with one and with several columns; NaN in new arrays changes nothing."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(60, 9))
+    y = {Gaussian: X[:, 0] + rng.normal(size=60), Logistic: X[:, 0] + rng.logistic(size=60) > 0}
+    likelihood = kind(X, y.get(kind, rng.poisson(np.exp(0.5 * X[:, 0]))), slab_precision=2.0)
+    phi = similarity_of_columns(X[:, [0, 2, 3, 6, 7]])
+    prior = volume_prior(Rows.of(phi), np.full(5, -1.0), diversity)
+
+    def run():
+        grouped = Grouped(likelihood, np.array([0, 0, 1, 2, 2, 2, 3, 4, 4]))
+        with pytest.warns(ConvergenceWarning):
+            return sample(Target(grouped, prior, phi=phi, size=size), 1, ChainSettings(tol=1e-9, max_laps=3, **NOT))
+
+    def poisoned(shape, dtype=float, **options):
+        return np.full(shape, np.nan if np.dtype(dtype).kind == "f" else 99, dtype=dtype, **options)
+
+    before = run()
+    monkeypatch.setattr(np, "empty", poisoned)
+    after = run()
+    np.testing.assert_array_equal(before.inclusion, after.inclusion)
+    assert [S.tolist() for S in before.sets] == [S.tolist() for S in after.sets]
 
 
 def test_sums_in_sums_and_groups_of_sums():

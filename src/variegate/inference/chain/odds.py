@@ -78,16 +78,15 @@ def outside_odds(d: FloatArray, r: FloatArray, a: float, rate: float, floor: flo
 def outside_block(s: System, start: int, stop: int, columns: int, c: float) -> tuple[float, float]:
     """log|D| and explained part of several columns that would be added together."""
     g = stop - start
-    D, e = np.empty((g, g)), np.empty(g)
+    block, e = np.empty((g, g)), np.empty(g)
     for i in range(g):
         e[i] = s.vectors[R, start + i]
-        for j in range(i + 1):
-            total = s.gram[start + i, start + j]
+        block[i, i] = max(s.vectors[D, start + i], c)
+        for j in range(i):
+            block[i, j] = s.gram[start + i, start + j]
             for h in range(columns):
-                total -= s.tables[W, h, start + i] * s.tables[W, h, start + j]
-            D[i, j] = total
-        D[i, i] = max(D[i, i], 0.0) + c
-    return block_gain(D, e, g)
+                block[i, j] -= s.tables[W, h, start + i] * s.tables[W, h, start + j]
+    return block_gain(block, e, g)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
