@@ -24,7 +24,7 @@ CPUCodeLibrary._object_getbuffer_hook = classmethod(interrupted)
 
 from variegate.metrics import concordance
 
-{setup}
+signal.signal(signal.{signal}, signal.default_int_handler)
 try:
     concordance([1, 2], [True, True], [2, 1])
 except KeyboardInterrupt:
@@ -32,11 +32,9 @@ except KeyboardInterrupt:
 """
 
 
-@pytest.mark.parametrize(
-    ("number", "setup"), [("SIGINT", ""), ("SIGTERM", "signal.signal(signal.SIGTERM, signal.default_int_handler)")]
-)
-def test_ctrl_c_while_compiled_code_is_loaded(number, setup):
-    script = INTERRUPTED_WHILE_LOADING.format(signal=number, setup=setup)
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
+def test_ctrl_c_while_compiled_code_is_loaded(number):
+    script = INTERRUPTED_WHILE_LOADING.format(signal=number)
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert (run.returncode, run.stdout, run.stderr) == (0, "interrupted 1.0\n", "")
 

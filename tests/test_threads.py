@@ -87,9 +87,13 @@ def test_background_work_can_be_interrupted():
         started.wait(10)
         os.kill(os.getpid(), signal.SIGINT)
 
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
     threading.Thread(target=interrupt).start()
-    with pytest.raises(KeyboardInterrupt):
-        threads.in_background(work)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            threads.in_background(work)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert not end.is_set()  # it did not wait for the work
     end.set()
 
