@@ -102,3 +102,10 @@ def test_arguments_are_checked():
         CustomLikelihood(3.0, 3)
     with pytest.raises(ValueError, match="at least 1"):
         CustomLikelihood(lambda S: 0.0, 0)
+
+
+def test_at_least_one_value_is_remembered():
+    calls = []
+    model = CustomLikelihood(lambda S: float(calls.append(S) or 0), 3, max_remembered=0.5)
+    assert [model.log_evidence(np.array([1])) for _ in range(2)] == [0.0, 0.0]
+    assert len(calls) == 1

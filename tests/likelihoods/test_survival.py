@@ -6,7 +6,7 @@ from scipy import integrate
 from scipy.special import gammaln
 from statsmodels.duration.hazard_regression import PHReg
 
-from variegate.likelihoods import Cox
+from variegate.likelihoods import Cox, laplace
 from variegate.likelihoods.auxiliary import Auxiliary
 from variegate.likelihoods.survival import CoxTerms
 
@@ -173,3 +173,12 @@ def test_events_without_weight_are_no_event_times():
     alone = Cox(X[without], time[without], event[without])
     np.testing.assert_allclose(model.event_times, alone.event_times)
     np.testing.assert_allclose(model.baseline(np.arange(0)), alone.baseline(np.arange(0)))
+
+
+def test_stopping_below_the_mode_is_told_if_it_matters(monkeypatch):
+    X, time, event, _ = survival()
+    monkeypatch.setattr(laplace, "SETTLED", -1.0)  # it never stops by itself, though it arrives
+    Cox(X, time, event).log_evidence(np.arange(3))
+    monkeypatch.setattr(laplace, "MAX_STEPS", 1)
+    with pytest.warns(RuntimeWarning, match="nats below the mode"):
+        Cox(X, time, event).log_evidence(np.arange(3))

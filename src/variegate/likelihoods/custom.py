@@ -45,7 +45,7 @@ class CustomLikelihood:
         self.n_features = int(n_features)
         self._function = log_evidence
         self._remembered: OrderedDict[bytes, float] = OrderedDict()
-        self._max_remembered = int(checks.positive(max_remembered, "max_remembered"))
+        self._max_remembered = max(int(checks.positive(max_remembered, "max_remembered")), 1)
         if flip_gains is not None:
             self._gains = flip_gains
             self.flip_gains = self._flip_gains

@@ -15,6 +15,7 @@ from .protocol import Predictive
 from .terms import Derivatives, Terms
 
 SETTLED = 1e-10  # Newton's method stops if the next step would gain fewer nats
+NOTICEABLE = 1e-3  # nats below the mode that are worth a warning: odds are off by a thousandth
 MAX_STEPS = 100
 STRETCHES = 64  # vectors that approximate the shared part of the curvature above TALL rows
 STEEPEST = 50.0  # largest change of a linear predictor in one step; exponentials overflow beyond it
@@ -116,7 +117,7 @@ class Laplace(ApproximateLikelihood, Generic[SomeTerms]):
                 break
             step *= min(1.0, STEEPEST / max(float(np.abs(step @ Zt).max()), STEEPEST))
             here = _climbed(at, here, step)
-        else:
+        if gained > NOTICEABLE:
             warnings.warn(
                 f"Laplace's method stopped {gained:.1e} nats below the mode; a larger slab precision makes it "
                 "converge.",
