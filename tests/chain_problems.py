@@ -13,7 +13,7 @@ from variegate.inference.chain.grid import grid_of
 from variegate.inference.chain.model import Model
 from variegate.inference.chain.scope import draw_scope
 from variegate.inference.chain.stretch import Pace, advance
-from variegate.inference.chain.workspace import Local
+from variegate.inference.chain.workspace import Workspace
 
 NONE = np.empty(0, dtype=np.int64)
 
@@ -78,7 +78,7 @@ def walk(model, pace, stretches, seed, scope=None, tilted=True):
     inclusion, weight, visits, sets = np.zeros(M), np.zeros(M), 0.0, []
     for _ in range(stretches):
         inside = np.ones(M, dtype=bool) if scope is None else draw_scope(position.S, scope, rng)
-        local = Local.of(model, position.S, inside, scope if tilted else None)
+        local = Workspace.of(model, position.S, inside, scope if tilted else None)
         position, found = advance(local, position, pace, rng)
         inclusion[found.features] += found.inclusion
         weight += found.weight

@@ -18,32 +18,36 @@ class _HoldSignals(event.Listener):
     def __init__(self) -> None:
         self.depth = 0  # the lock is reentrant
         self.handlers: dict[int, Any] = {}
-        self.came: list[int] = []
+        self.pending: list[int] = []
 
     def on_start(self, event: Any) -> None:
         """Hold signals back. Other threads never run handlers."""
         if threading.current_thread() is not threading.main_thread():
             return
+        if self.depth == 0:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                handler = signal.getsignal(number)
+                if callable(handler) and handler != self._note:
+                    self.handlers[number] = handler
+                    signal.signal(number, self._note)
         self.depth += 1
-        for number in (signal.SIGINT, signal.SIGTERM) if self.depth == 1 else ():
-            if callable(signal.getsignal(number)):
-                self.handlers[number] = signal.signal(number, self._note)
 
     def on_end(self, event: Any) -> None:
-        """Raise those that came."""
+        """Restore the handlers, then raise the first signal that arrived."""
         if threading.current_thread() is not threading.main_thread():
             return
         self.depth -= 1
         if self.depth > 0:
             return
-        came, self.came = self.came, []
-        while self.handlers:
-            signal.signal(*self.handlers.popitem())
-        for number in came[:1]:
+        for number, handler in self.handlers.items():
+            signal.signal(number, handler)
+        self.handlers.clear()
+        pending, self.pending = self.pending, []
+        for number in pending[:1]:
             signal.raise_signal(number)
 
     def _note(self, number: int, frame: Any) -> None:
-        self.came.append(number)
+        self.pending.append(number)
 
 
 event.register("numba:compiler_lock", _HoldSignals())  # type: ignore[no-untyped-call]

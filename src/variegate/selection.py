@@ -47,7 +47,7 @@ class Outcome:
 
     @cached_property
     def coefficients(self) -> list[Coefficients]:
-        """Those given each set."""
+        """Coefficients given each set, in the order of `components`."""
         return [component.likelihood.coefficients(component.S) for component in self.components]
 
 

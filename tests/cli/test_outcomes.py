@@ -80,7 +80,7 @@ def test_counts_from_table_to_predictions(run, folder):
     ("options", "code", "says"),
     [
         (("--time", "months"), 2, "--time needs --event"),
-        (("--time", "months", "--event", "months"), 2, "need a column each, got 'months' twice"),
+        (("--time", "months", "--event", "months"), 2, "--time and --event need different columns, got 'months'"),
         (("--event", "status"), 2, "the outcome is missing"),
         (("--outcome", "a", "--time", "months", "--event", "status"), 2, "--outcome and --time exclude each other"),
         (("--outcome", "a", "--exposure", "b"), 2, "--exposure needs --counts"),

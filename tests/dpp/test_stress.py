@@ -8,7 +8,7 @@ from scipy.special import logsumexp
 
 from oracle import enumerate_dpp, g_test
 from variegate import IndependentSets, LowRankDPP
-from variegate.dpp import balance, poisson_binomial, span
+from variegate.dpp import Rows, balance, poisson_binomial, span
 
 
 def check_against(phi, theta):
@@ -265,3 +265,9 @@ def test_draws_in_blocks_are_the_same_draws(monkeypatch):
             patch.setattr(poisson_binomial, "BLOCK_BYTES", 8 * 9 * 7)  # a few sets at a time
             got = [q.sample(50, 0), q.sample_fixed_size(2, 50, 0)]
         assert [[S.tolist() for S in sets] for sets in got] == [[S.tolist() for S in sets] for sets in want]
+
+
+def test_the_rank_of_rows_may_underflow():
+    phi = np.array([[1.0, 1e-300], [1e-300, 1e-308], [0.0, 1.0]])
+    with np.errstate(all="raise"):
+        assert Rows.of(phi).rank() == LowRankDPP(phi, np.zeros(3)).rank == 2

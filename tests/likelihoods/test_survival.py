@@ -175,7 +175,7 @@ def test_events_without_weight_are_no_event_times():
     np.testing.assert_allclose(model.baseline(np.arange(0)), alone.baseline(np.arange(0)))
 
 
-def test_stopping_below_the_mode_is_told_if_it_matters(monkeypatch):
+def test_warns_of_stopping_below_the_mode_only_if_it_matters(monkeypatch):
     X, time, event, _ = survival()
     monkeypatch.setattr(laplace, "SETTLED", -1.0)  # it never stops by itself, though it arrives
     Cox(X, time, event).log_evidence(np.arange(3))

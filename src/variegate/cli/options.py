@@ -265,12 +265,9 @@ def check_outcome(options: Mapping[str, Any]) -> None:
         raise click.UsageError("--time needs --event, the column that says whether the event happened then")
     if options["task"] and not options["outcome"]:
         raise click.UsageError("--task needs --outcome")
-    columns = [options[name] for name in ("time", "event", "entry", "counts", "exposure") if options[name]]
-    for column in columns:
-        if columns.count(column) > 1:
-            raise click.UsageError(
-                f"--time, --event and --entry, or --counts and --exposure, need a column each, got {column!r} twice"
-            )
+    for one, other in (("time", "event"), ("time", "entry"), ("event", "entry"), ("counts", "exposure")):
+        if options[one] and options[one] == options[other]:
+            raise click.UsageError(f"--{one} and --{other} need different columns, got {options[one]!r} for both")
 
 
 def check_similarity(options: Mapping[str, Any]) -> None:

@@ -89,7 +89,7 @@ def find_answer(options: Mapping[str, Any], clock: Clock, table: str | None = No
             say(certificate.sentence(), quiet)
             if certificate.imputed:
                 say(f"missing entries replaced by the mean of their column: {certificate.imputed:,}", quiet)
-        comparison, traded = _compared_and_traded(options, clock, about["data"]["notes"], (data, similarity, model))
+        comparison, trade = _comparison_and_frontier(options, clock, about["data"]["notes"], (data, similarity, model))
         with clock.step("tables"):
             found = findings(model, options["alternatives"])
             about["diagnostics"] = diagnosed(found.diagnostics, quiet)
@@ -97,14 +97,14 @@ def find_answer(options: Mapping[str, Any], clock: Clock, table: str | None = No
                 about["data"]["notes"].append(note)
                 say(f"note: {note}", quiet)
     about |= {"seconds": clock.seconds, "steps": clock.steps, "warnings": heard}
-    return Answer(model, found, comparison, traded, about)
+    return Answer(model, found, comparison, trade, about)
 
 
-def _compared_and_traded(
+def _comparison_and_frontier(
     options: Mapping[str, Any], clock: Clock, notes: list[str], fit: tuple[Input, Any, DiverseSelector]
 ) -> tuple[Comparison | None, Frontier | None]:
     """Compare with other methods and compute the frontier, if requested; `fit` is (data, similarity, model)."""
-    quiet, comparison, traded = options["quiet"], None, None
+    quiet, comparison, trade = options["quiet"], None, None
     if options["always_include"] and (options["compare"] or options["frontier"]):
         notes.append("the comparison and the frontier treat the columns in --always-include like any other")
         say(notes[-1], quiet)
@@ -115,11 +115,11 @@ def _compared_and_traded(
             comparison = compared(options, *fit)
     if options["frontier"]:
         with clock.step("frontier", "finding out what diversity costs, in five folds"):
-            traded = tried(options, *fit)
-        if traded is not None:
-            notes.append(traded.sentence())
+            trade = compute_frontier(options, *fit)
+        if trade is not None:
+            notes.append(trade.sentence())
             say(notes[-1], quiet)
-    return comparison, traded
+    return comparison, trade
 
 
 def warn_of_inputs(about: Mapping[str, Any], quiet: bool, heard: list[dict[str, str]]) -> None:
@@ -205,7 +205,9 @@ def compared(options: Mapping[str, Any], data: Input, similarity: Any, model: Di
         return None
 
 
-def tried(options: Mapping[str, Any], data: Input, similarity: Any, model: DiverseSelector) -> Frontier | None:
+def compute_frontier(
+    options: Mapping[str, Any], data: Input, similarity: Any, model: DiverseSelector
+) -> Frontier | None:
     """Compute the frontier for sizes around that of the selected set; None if the rows cannot be split."""
     chosen = len(model.selection_.chosen)
     most = min(max(10, 2 * chosen), model.selection_.candidates.n_units)

@@ -20,9 +20,9 @@ def _itself(job: Job) -> Iterable[Job]:
 class Work(NamedTuple):
     """What to do with each job; none of the three functions raises.
 
-    run : run(shared, *job) returns the results by key; by default a job is (number,), and its key the number
+    run : run(shared, *job) returns the results by key
     shared : sent once to every worker
-    died : results for a job whose worker died even when it ran alone
+    died : results for a job whose worker died even when it ran alone; by default the error, under the job's number
     pieces : the smaller jobs of a job, generated one by one as each is done
     """
 

@@ -55,7 +55,7 @@ def named_methods(methods: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
 
 
 def as_seed(random_state: Any) -> int:
-    """The seed as a number of Python's."""
+    """The seed as an int; rejects anything but a non-negative whole number."""
     if not is_whole(random_state) or random_state < 0:
         raise ValueError(f"random_state must be a non-negative whole number, got {random_state!r}.")
     return int(random_state)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from .columns import official_rows
+from .columns import export_rows
 from .errors import DataWarning, UnreadableInput
 from .network import Network, network_from_edges, one_spelling, unambiguous
 from .text import first_line, read_text, without_comments
@@ -83,7 +83,7 @@ def _interactions(path: str | Path, text: str) -> pd.DataFrame:
             )
         positions[name] = found[0]
     # BioGRID always fills these; a blank one means that the line is short or not tab-separated
-    return official_rows(path, text, "\t", positions, filled=("type", "organism_a", "organism_b"))
+    return export_rows(path, text, "\t", positions, filled=("type", "organism_a", "organism_b"))
 
 
 def _named(path: str | Path, rows: pd.DataFrame, names: str) -> pd.DataFrame:

@@ -56,10 +56,10 @@ def pick_columns(
     return frame[list(columns)]
 
 
-def official_rows(
+def export_rows(
     path: str | Path, text: str, delimiter: str, columns: Mapping[str, int], filled: Sequence[str]
 ) -> pd.DataFrame:
-    """Return named columns (positions) of an official export below its header; those in `filled` must not be blank."""
+    """Return columns of BioGRID's or STRING's file below its header, {name: position}; `filled`: never blank."""
     rows = pick_columns(path, text, delimiter, list(columns.values()), quoted=False)
     check_filled(path, rows[[columns[name] for name in filled]], text, delimiter, quoted=False)
     return rows.iloc[1:].set_axis(list(columns), axis=1)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from .columns import official_rows
+from .columns import export_rows
 from .errors import UnreadableInput
 from .network import Network, network_from_edges, unambiguous
 from .text import find_delimiter, first_line, line_of, read_text, shortened, without_comments
@@ -65,7 +65,7 @@ def _links(path: str | Path, text: str) -> pd.DataFrame:
         )
     delimiter = find_delimiter(path, header)
     columns = {"a": 0, "b": 1, "score": titles.index("combined_score")}
-    rows = official_rows(path, text, delimiter, columns, filled=list(columns))
+    rows = export_rows(path, text, delimiter, columns, filled=list(columns))
     score = pd.to_numeric(rows.score, errors="coerce")
     if score.isna().any():
         row = int(score.isna().to_numpy().argmax())
@@ -90,6 +90,6 @@ def _aliases(path: str | Path, text: str, nodes: set[str]) -> list[tuple[str, st
             f"least three tab-separated columns, got '{shortened(header)}'; download the file again"
         )
     # an alias may be blank, but short lines are errors
-    rows = official_rows(path, text, "\t", {"node": 0, "alias": 1, "source": 2}, filled=("node", "source"))
+    rows = export_rows(path, text, "\t", {"node": 0, "alias": 1, "source": 2}, filled=("node", "source"))
     rows = rows[rows.node.isin(nodes)]
     return list(zip(rows.alias, rows.node, strict=True))

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy import linalg
 
 from ..compiled import numba
-from ..sets import row_blocks
+from ..sets import row_blocks, underflow_is_zero
 from ..types import AnyFloatArray, FloatArray, IntArray
 
 # A row counts as inside a span when its residual is shorter than this fraction of its length.
@@ -56,6 +56,12 @@ def unit_rows(phi: AnyFloatArray, log_norms: FloatArray) -> FloatArray:
     return np.asarray(phi * halves * halves, dtype=np.float64)
 
 
+def _read_only(values: AnyFloatArray) -> AnyFloatArray:
+    view = values.view()
+    view.flags.writeable = False
+    return view
+
+
 class Rows(NamedTuple):
     """Φ (M, d), log ‖φ_m‖ (M,), and the log of the length below which a residual of φ_m counts as zero (M,).
 
@@ -73,8 +79,7 @@ class Rows(NamedTuple):
     def of(cls, phi: "npt.ArrayLike | Rows") -> "Rows":
         """Check and measure Φ; float32 is kept. O(Md)."""
         if isinstance(phi, Rows):
-            phi.phi.flags.writeable = False  # pickling does not keep it
-            return phi
+            return phi._replace(phi=_read_only(phi.phi))  # a pickle does not keep the flag
         if hasattr(phi, "toarray"):
             raise ValueError("phi must be a dense matrix (items × features), got a sparse one. Pass phi.toarray().")
         features = np.asarray(phi)
@@ -86,8 +91,7 @@ class Rows(NamedTuple):
             raise ValueError(f"phi must be a matrix (items × features), got shape {features.shape}.")
         if features.shape[1] == 0:  # the same as one feature that is zero everywhere: only the empty set is possible
             features = np.zeros((len(features), 1))
-        features = features.view()
-        features.flags.writeable = False
+        features = _read_only(features)
         log_norms = log_row_norms(features)
         return cls(features, log_norms, log_norms + np.log(SPAN_TOLERANCE))
 
@@ -118,6 +122,7 @@ class Rows(NamedTuple):
         """The span of some rows. O(d|S|²)."""
         return NOTHING.extended(self.units(S), self.tolerance(S))
 
+    @underflow_is_zero
     def rank(self) -> int:
         """Number of independent rows. O(Md·rank)."""
         span = NOTHING

@@ -43,7 +43,7 @@ class DiverseCounts(DiverseSelector):
     array([3, 7])
     """
 
-    _rows = staticmethod(count_rows)
+    _as_outcome = staticmethod(count_rows)
 
     def __init__(self, *, dispersion: float | str = "auto", **others: Any) -> None:
         super().__init__(**others)

@@ -92,7 +92,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     # --- estimators differ in these ----------------------------------------------------------------------------
 
     _task: Task
-    _rows: Callable[[Any], NDArray[Any]] | None = None  # makes a structured array of the outcome
+    _as_outcome: Callable[[Any], NDArray[Any]] | None = None  # if it has several fields
 
     def _encoded(self, y: NDArray[Any], weights: FloatArray | None) -> NDArray[Any]:
         """Return the outcome as the task needs it."""
@@ -146,9 +146,9 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def _read(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         """Return table and outcome as arrays."""
         how = {"order": "C", "ensure_min_samples": 2, **READ}
-        if self._rows is None:
+        if self._as_outcome is None:
             return validate_data(self, X, y, **how)  # type: ignore[no-any-return]
-        return validate_data(self, X, **how), self._rows(y)
+        return validate_data(self, X, **how), self._as_outcome(y)
 
     def _open(self, X: Any, y: Any) -> tuple[LargeTable, NDArray[Any]]:
         """Open a table that is not in memory, and set the attributes that scikit-learn sets; return it with y."""
@@ -156,7 +156,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = large.shape[1]
         if large.names is not None:
             self.feature_names_in_ = np.asarray(large.names, dtype=object)
-        return large, np.asarray(column_or_1d(y) if self._rows is None else self._rows(y))
+        return large, np.asarray(column_or_1d(y) if self._as_outcome is None else self._as_outcome(y))
 
     def likelihood(self, candidates: Candidates, training: Training) -> Any:
         """Return the likelihood of these rows over the features to choose from."""

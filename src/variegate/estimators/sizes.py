@@ -7,7 +7,7 @@ from ..messages import Argument, Message, Words
 
 
 def number_to_select(asked: Any, n_candidates: int) -> int | None:
-    """Return n_features_to_select as a number of features; `check_size` tells whether so many fit in a set."""
+    """Return n_features_to_select as a number of features; `check_size` checks that a set can be that large."""
     if asked is None:
         return None
     if is_whole(asked):
@@ -23,7 +23,7 @@ def number_to_select(asked: Any, n_candidates: int) -> int | None:
 
 
 def check_size(size: int | None, asked: Any, n_candidates: int, most: int) -> None:
-    """Reject a size, from what was `asked`, that a set cannot have: at most `most`, the rank of Φ, fit in one."""
+    """Reject a size that no set can have: sets hold at most `most` features, the rank of Φ; `asked` was given."""
     if size is None:
         return
     if not 0 < size <= n_candidates:

@@ -71,7 +71,7 @@ class DiverseSurvival(DiverseSelector):
     """
 
     _task = Survival()
-    _rows = staticmethod(as_survival)
+    _as_outcome = staticmethod(as_survival)
 
     @property
     def unique_times_(self) -> FloatArray:
@@ -124,7 +124,7 @@ class DiverseSurvival(DiverseSelector):
 
 
 def _functions(times: FloatArray, values: FloatArray, before: float) -> NDArray[Any]:
-    """Return a function for each row of values (n, K); numpy would take a list of tuples for a table."""
+    """Return a function for each row of values (n, K); np.array would turn a list of tuples into a 2-D array."""
     out = np.empty(len(values), dtype=object)
     for i, row in enumerate(values):
         out[i] = StepFunction(times, row, before)

@@ -111,6 +111,11 @@ class Target:
                 f"likelihood must have `log_evidence` and `n_features`, got {type(self.likelihood).__name__}. "
                 "Wrap a function of a set as CustomLikelihood(function, n_features)."
             )
+        if hasattr(self.likelihood, "flip_gains") and not isinstance(self.likelihood, GainsLikelihood):
+            raise ValueError(
+                "likelihood must have `flip_gains_many`, `exact_gains` and `roughly` beside `flip_gains`, got "
+                f"{type(self.likelihood).__name__}; see the protocol variegate.likelihoods.GainsLikelihood."
+            )
         if self.likelihood.n_features != self.prior.n_items:
             raise ValueError(
                 "likelihood and prior must have the same number of features, got "

@@ -20,7 +20,7 @@ from .flips import factorise
 
 WINDOW = 8  # values of a hyperparameter among which one is drawn
 SERIES = 20  # terms of the Pólya-Gamma series; see `polya_gamma`
-FAR = 100.0  # linear predictors beyond which a Pólya-Gamma variable is inverse Gaussian: up to factors of 1 + e^−η
+FAR = 100.0  # |η| above which a Pólya-Gamma variable is inverse Gaussian to all digits; see `polya_gamma`
 
 
 class Predictor(NamedTuple):
@@ -76,7 +76,7 @@ def window(at: int, length: int, rng: np.random.Generator) -> slice:
 
 
 def polya_gamma(weights: FloatArray, predictor: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Draw from PG(w_i, η_i) (N,): for weights 0 and 1 by polyagamma, for others by the series; far out as 4⁻¹ IG.
+    """Draw from PG(w_i, η_i) (N,): for weight 1 by polyagamma, for others by the series, for large |η| as ¼ IG.
 
     PG(w, η) = (2π²)⁻¹ Σ_k g_k / ((k − ½)² + η²/4π²), g_k ~ Gamma(w): SERIES terms, and a gamma variable with the mean
     and variance of the rest, a thousandth of the whole. For weights such as 2.5, the mean of polyagamma's default is

@@ -117,7 +117,7 @@ class Laplace(ApproximateLikelihood, Generic[SomeTerms]):
                 break
             step *= min(1.0, STEEPEST / max(float(np.abs(step @ Zt).max()), STEEPEST))
             here = _climbed(at, here, step)
-        if gained > NOTICEABLE:
+        if not gained <= NOTICEABLE:  # or NaN
             warnings.warn(
                 f"Laplace's method stopped {gained:.1e} nats below the mode; a larger slab precision makes it "
                 "converge.",

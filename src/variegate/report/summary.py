@@ -5,7 +5,7 @@ from .names import shortened
 
 SURE = 0.95  # groups at least this probable are called nearly certain
 LIKELY = 0.5  # groups less probable than this are not said to predict anything
-SWAPS = 3  # replacements named
+NAMED = 3  # replacements named
 
 
 def summary(stands: list[Stand], outcome: str, thing: str, always: bool = False) -> list[str]:
@@ -39,12 +39,12 @@ def _how_sure(chosen: list[Stand]) -> str:
 
 
 def _replaced(chosen: list[Stand], thing: str) -> str:
-    swaps = [stand for stand in chosen if stand.stand_ins]
-    if not swaps:
+    replaceable = [stand for stand in chosen if stand.stand_ins]
+    if not replaceable:
         them = "it" if len(chosen) == 1 else "one of them"
         return f"No other {thing} has the same information as {them}."
-    said = [f"{listed(stand.stand_ins, 'or')} for {shortened(str(stand.chosen), 30)}" for stand in swaps[:SWAPS]]
-    more = f"; and likewise for {len(swaps) - SWAPS} more" if len(swaps) > SWAPS else ""
+    said = [f"{listed(stand.stand_ins, 'or')} for {shortened(str(stand.chosen), 30)}" for stand in replaceable[:NAMED]]
+    more = f"; and likewise for {len(replaceable) - NAMED} more" if len(replaceable) > NAMED else ""
     what = "It" if len(chosen) == 1 else "Some"
     return f"{what} can be replaced by another {thing} with the same information: {'; '.join(said)}{more}."
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from chain_problems import Enumerated, Local, Pace, advance, close, make_target, model_of, walk
+from chain_problems import Enumerated, Pace, Workspace, advance, close, make_target, model_of, walk
 from inference_problems import correlated_data, similarity_of_columns
 from oracle import all_sets
 from variegate.dpp import Rows
@@ -253,7 +253,7 @@ def test_a_form_without_acceptance_would_be_wrong():
     target = Target(ByEvidence(X, y, slab_precision=0.1), bernoulli_prior(6, expected_size=2), family="bernoulli")
     model, rng = model_of(target), np.random.default_rng(0)
     position = model.at_start(NONE, rng)
-    local = Local.of(model, NONE, np.ones(6, dtype=bool))
+    local = Workspace.of(model, NONE, np.ones(6, dtype=bool))
     ends = []
     for _ in range(400):
         forgetful = position._replace(excess=np.nan)  # a comparison with NaN is never true: nothing is accepted

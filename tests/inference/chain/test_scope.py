@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from chain_problems import Enumerated, Local, Pace, advance, close, make_target, model_of, walk
+from chain_problems import Enumerated, Pace, Workspace, advance, close, make_target, model_of, walk
 from variegate.inference import ChainSettings, ConvergenceWarning, Target, sample
 from variegate.inference.chain import run
 from variegate.inference.chain.sample import CHAINS
@@ -93,7 +93,7 @@ def test_a_survey_has_the_conditionals_of_all_features(task):
     target = make_target("dpp", task=task, M=8)
     model, S, rng = model_of(target), np.array([1, 5]), np.random.default_rng(0)
     position = model.at_start(S, rng)
-    local = Local.of(model, S, np.ones(8, dtype=bool))
+    local = Workspace.of(model, S, np.ones(8, dtype=bool))
     found = survey(model, position)
     # the same from the chain's own kernel: no time passes, so ∫ p dt / t is p at S
     tiny = advance(local, position, Pace(0.1, 1e-12, 1), rng)[1]

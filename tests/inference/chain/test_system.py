@@ -7,7 +7,7 @@ from chain_problems import make_target, model_of
 from variegate.inference import ChainSettings
 from variegate.inference.chain.problem import part
 from variegate.inference.chain.system import D, R, U, Y, append, clear, delete
-from variegate.inference.chain.workspace import Local
+from variegate.inference.chain.workspace import Workspace
 
 pytestmark = pytest.mark.usefixtures("chains")
 
@@ -21,7 +21,7 @@ def test_kept_system_equals_the_textbook_after_many_moves():
     target = make_target("dpp", M=8)
     model = model_of(target)
     rng = np.random.default_rng(0)
-    local = Local.of(model, NONE, np.ones(8, dtype=bool))
+    local = Workspace.of(model, NONE, np.ones(8, dtype=bool))
     problem = local.problem(NONE, None)
     G, b, c = target.likelihood._data.gram_block(np.arange(8)), target.likelihood._data.information, 10.0
     system = part(problem, 0)

@@ -11,7 +11,7 @@ from .errors import Averages
 from .evidence import log_evidences
 from .model import Draw, Model
 from .run import MOST_KEPT, Chains
-from .workspace import Local
+from .workspace import Workspace
 
 MOST = 4096  # sets: all subsets of twelve features
 # sets × slab precisions × (columns of a set)³: 0.2 s for twelve features of one column, 12 s for twelve of ten
@@ -35,7 +35,7 @@ def can_enumerate(model: Model) -> bool:
 def enumerate_sets(model: Model) -> Chains:
     """The posterior over all sets and hyperparameters, and sets that represent it. O(J 2^M) evidences."""
     M, grid = model.target.n_features, model.grid
-    local = Local.of(model, model.included, model.free)
+    local = Workspace.of(model, model.included, model.free)
     inside, log_prior = _sets(model, local.features)
     problem = local.problem(local.features, None)
     joint = log_prior[:, None] + log_evidences(problem, local.state(model.included), inside, grid.log_c)

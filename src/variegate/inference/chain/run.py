@@ -15,7 +15,7 @@ from .model import Draw, Model, Position
 from .scope import draw_scope, scope_probabilities, survey
 from .settings import ChainSettings
 from .stretch import Pace, advance
-from .workspace import Local
+from .workspace import Workspace
 
 # Steps between draws of hyperparameters or auxiliary variables, and columns in scope. Two classes, N = 500, M = 2000,
 # largest error after one second: 0.090 (40 steps, 512 features), 0.063 (60, 384), 0.069 (80, 384).
@@ -70,7 +70,7 @@ class Runner:
     position: Position
     rng: np.random.Generator
     same_scope: int  # stretches
-    local: Local | None = None
+    local: Workspace | None = None
     score: FloatArray = field(default_factory=lambda: np.empty(0))
 
     def __post_init__(self) -> None:
@@ -90,7 +90,7 @@ class Runner:
         for t in range(plan.stretches):
             if stop.is_set():
                 return
-            self.local = self._local_at(t, scope)
+            self.local = self._workspace_at(t, scope)
             self.position, found = advance(self.local, self.position, plan.pace, self.rng)
             self.inclusion[found.features] += found.inclusion
             self.weight += found.weight  # also of features out of scope, which were not in the set
@@ -103,13 +103,13 @@ class Runner:
             if plan.surveyed:
                 self._survey(plan.pace.time * plan.pace.rounds)
 
-    def _local_at(self, t: int, scope: FloatArray | None) -> Local:
+    def _workspace_at(self, t: int, scope: FloatArray | None) -> Workspace:
         """The features that can move in stretch t."""
         if self.local is not None and (scope is None or t % self.same_scope):
             return self.local
         S = self.position.S
         inside = np.ones(len(self.inclusion), dtype=bool) if scope is None else draw_scope(S, scope, self.rng)
-        return Local.of(self.model, S, inside, scope)
+        return Workspace.of(self.model, S, inside, scope)
 
     def _survey(self, weight: float) -> None:
         """Count every feature once more, whether or not it was in scope."""

@@ -10,7 +10,7 @@ from .evidence import draw_size, log_evidence
 from .kernel import simulate
 from .model import Model, Position
 from .problem import Grid, Problem
-from .workspace import Local
+from .workspace import Workspace
 
 REMEMBERED = 1 << 13  # evidences cached by each chain: with few features, sets repeat
 
@@ -34,12 +34,12 @@ class Stretch(NamedTuple):
     steps: int
 
 
-def advance(local: Local, position: Position, pace: Pace, rng: np.random.Generator) -> tuple[Position, Stretch]:
+def advance(local: Workspace, position: Position, pace: Pace, rng: np.random.Generator) -> tuple[Position, Stretch]:
     """One stretch, in which only features in scope move, then new auxiliary variables."""
-    return (_augmented if local.model.augments else _tried)(local, position, pace, rng)
+    return (_augmented if local.model.augments else _proposed)(local, position, pace, rng)
 
 
-def _augmented(local: Local, position: Position, pace: Pace, rng: np.random.Generator) -> tuple[Position, Stretch]:
+def _augmented(local: Workspace, position: Position, pace: Pace, rng: np.random.Generator) -> tuple[Position, Stretch]:
     model = local.model
     problem, state = local.problem(position.S, position.auxiliary), local.state(position.S)
     inclusion, visits = np.zeros(len(local.features)), np.zeros(model.grid.log_prior.shape)
@@ -68,7 +68,7 @@ def _refreshed(model: Model, position: Position, rng: np.random.Generator) -> Po
     return position._replace(auxiliary=predictor.auxiliary(float(scales[new]), rng), at=(i, near.start + new))
 
 
-def _tried(local: Local, position: Position, pace: Pace, rng: np.random.Generator) -> tuple[Position, Stretch]:
+def _proposed(local: Workspace, position: Position, pace: Pace, rng: np.random.Generator) -> tuple[Position, Stretch]:
     """Run a stretch on the approximate form, accept or reject its end, then draw new hyperparameters.
 
     Hyperparameters stay fixed during the stretch, which would otherwise not be reversible. The path follows the form,
@@ -97,7 +97,7 @@ def _plan(model: Model, pace: Pace) -> tuple[float, float, int, bool]:
     return pace.eta, pace.time, pace.rounds, model.target.size is not None
 
 
-def _other_slab(local: Local, position: Position, problem: Problem, rng: np.random.Generator) -> Position:
+def _other_slab(local: Workspace, position: Position, problem: Problem, rng: np.random.Generator) -> Position:
     """Propose a nearby slab precision; the evidence decides."""
     model, (i, j) = local.model, position.at
     k = j + int(rng.choice([-2, -1, 1, 2]))
@@ -109,7 +109,7 @@ def _other_slab(local: Local, position: Position, problem: Problem, rng: np.rand
     return _accepted(position, new, excess, form + model.grid.log_prior[i, k] - model.grid.log_prior[i, j], rng)
 
 
-def _excess(local: Local, position: Position, problem: Problem) -> float:
+def _excess(local: Workspace, position: Position, problem: Problem) -> float:
     """Log evidence minus that of the form."""
     model, S, j, nuisance = local.model, position.S, position.at[1], position.draw.nuisance
     given = nuisance if np.isfinite(nuisance) else None

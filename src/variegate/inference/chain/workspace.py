@@ -15,7 +15,7 @@ from .system import DIAGONAL, INFORMATION
 
 
 @dataclass(eq=False)
-class Local:
+class Workspace:
     """n features with C columns: what does not depend on the auxiliary variables, and workspace."""
 
     model: Model
@@ -33,7 +33,9 @@ class Local:
     given: Any = None  # the auxiliary variables that the forms are conditional on
 
     @classmethod
-    def of(cls, model: Model, S: IntArray, inside: npt.NDArray[np.bool_], scope: FloatArray | None = None) -> "Local":
+    def of(
+        cls, model: Model, S: IntArray, inside: npt.NDArray[np.bool_], scope: FloatArray | None = None
+    ) -> "Workspace":
         """The features in scope, `inside` (M,), drawn with probabilities `scope` (M,); they include S."""
         target, likelihood, shared = model.target, model.likelihood, model.shared
         movable = inside & model.free
