@@ -72,16 +72,19 @@ def july_stations() -> str:
 
 
 def wide_table() -> str:
-    """Write and read a CSV file of 500 samples and 20,000 features."""
+    """Write a CSV file of 500 samples and 20,000 features, and read it twice."""
     X = np.random.default_rng(0).standard_normal((500, 20_000)).round(4)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "wide.csv"
         header = ",".join(["id", *(f"g{j}" for j in range(20_000))])
         rows = "\n".join(f"s{i}," + ",".join(map(str, row)) for i, row in enumerate(X))
         path.write_text(f"{header}\n{rows}\n", encoding="utf-8")
-        start = time.perf_counter()
-        table = read_table(path)
-    return f"{table.X.shape} read in {time.perf_counter() - start:.1f} s"
+        seconds = []
+        for _ in range(2):
+            start = time.perf_counter()
+            table = read_table(path)
+            seconds.append(time.perf_counter() - start)
+    return f"{table.X.shape} read in {seconds[1]:.1f} s; first, with compiled code to load, {seconds[0]:.1f} s"
 
 
 CASES: dict[str, tuple[Callable[[], str], str]] = {
