@@ -178,11 +178,11 @@ class TestReadme:
         )
         flat = " ".join(self.TEXT.split())
         assert "OMP comes close in the table above (with two classes it is as good)" in flat
-        assert "and takes a fortieth to a ninetieth of the time" in flat
+        assert "and takes less than a hundredth of the time" in flat
         r2, _, auc, _ = omp - ours
         assert auc == pytest.approx(0, abs=0.003)
         assert abs(r2) < 0.03
-        assert (ours[[1, 3]] / omp[[1, 3]]).round(-1).tolist() == [40, 90]
+        assert (ours[[1, 3]] / omp[[1, 3]]).min() > 100
 
     @pytest.mark.slow
     def test_the_first_picture_and_its_caption(self):
