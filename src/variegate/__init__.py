@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Poisson,
         SumLikelihood,
     )
+    from .panels import Panel, panel
     from .posterior import Posterior
     from .priors import bernoulli_prior, dpp_prior
     from .report import write_report
@@ -50,6 +51,7 @@ __all__ = [
     "Logistic",
     "LowRankDPP",
     "NegativeBinomial",
+    "Panel",
     "Poisson",
     "Posterior",
     "Sample",
@@ -66,6 +68,7 @@ __all__ = [
     "frontier",
     "load",
     "metrics",
+    "panel",
     "sample",
     "save",
     "screening",
@@ -102,6 +105,7 @@ _NAMES = {
         "Poisson",
         "SumLikelihood",
     ),
+    "panels": ("Panel", "panel"),
     "posterior": ("Posterior",),
     "priors": ("bernoulli_prior", "dpp_prior"),
     "report": ("write_report",),

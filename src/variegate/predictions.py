@@ -174,3 +174,33 @@ def average_predictions(
         link=laws[0].link,
         dispersions=np.array([law.dispersion for law in laws]),
     )
+
+
+class StepFunction(NamedTuple):
+    """A step function of time.
+
+    >>> survival = StepFunction(np.array([1.0, 3.0]), np.array([0.8, 0.5]), before=1.0)
+    >>> survival([0.5, 1.0, 2.0, 4.0])
+    array([1. , 0.8, 0.8, 0.5])
+    """
+
+    x: FloatArray  # (K,) increasing
+    y: FloatArray  # (K,) the value from each time on
+    before: float = 0.0
+
+    def __call__(self, times: Any) -> FloatArray:
+        """Return the values at some times."""
+        place = np.searchsorted(self.x, np.asarray(times, dtype=np.float64), side="right")
+        return np.asarray(np.append(self.before, self.y)[place])
+
+
+def step_functions(times: FloatArray, values: FloatArray, before: float) -> npt.NDArray[Any]:
+    """A function for each row of values (n, K).
+
+    >>> step_functions(np.array([1.0]), np.array([[0.5]]), before=1.0)[0](2.0)
+    array(0.5)
+    """
+    out = np.empty(len(values), dtype=object)  # np.array would turn a list of tuples into a 2-D array
+    for i, row in enumerate(values):
+        out[i] = StepFunction(times, row, before)
+    return out

@@ -7,15 +7,18 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .candidates import Candidates
+from .candidates import Candidates, by_column
 from .design import Design
 from .groups import Group
 from .inference import Certificate
-from .likelihoods import Coefficients, SumLikelihood
+from .likelihoods import Coefficients, Grouped, Predictive, SumLikelihood, covariate_table
 from .naming import column_labels
+from .panels import Outcome as PredictedOutcome
+from .panels import Panel, Panels, Reference, Weighted, no_covariates, posterior_reference, prepared
 from .posterior import Posterior
 from .predictions import Component
 from .sets import NOTHING
+from .tasks import task_named
 from .types import FloatArray, IntArray
 
 
@@ -138,8 +141,10 @@ class Selection:
 
     def columns_of(self, component: Component) -> IntArray:
         """Columns of X of a component's set, in the order of its coefficients."""
-        S = component.S
-        return self.candidates.columns[component.likelihood.columns(S) if self.candidates.is_grouped else S]
+        return self.candidates.columns[self._design_columns(component)]
+
+    def _design_columns(self, component: Component) -> IntArray:
+        return component.likelihood.columns(component.S) if self.candidates.is_grouped else component.S
 
     def coefficients(self, *, averaged: bool) -> tuple[FloatArray, FloatArray]:
         """Intercepts (K,) and coefficients (K, M) in the units of X: means over sets, or given the chosen one."""
@@ -151,6 +156,76 @@ class Selection:
                 coef[k, self.columns_of(component)] += component.weight * found.mean
                 coef[k, self.candidates.always] += component.weight * found.covariates
         return intercept, coef
+
+    @cached_property
+    def reference(self) -> Reference:
+        """The posterior's predictions for the training rows, which a panel is to repeat; with draws from seed 0."""
+        data = self.training
+        outcomes = [
+            [
+                Weighted(self._design_columns(one), one.weight, found, self._law_at_mean(one))
+                for one, found in zip(outcome.components, outcome.coefficients, strict=True)
+            ]
+            for outcome in self._outcomes(self.posterior.components)
+        ]
+        terms = task_named(self.task).terms(data.y, data.row_weights)
+        return posterior_reference(outcomes, terms, data.design, self._covariates, np.random.default_rng(0))
+
+    def _law_at_mean(self, one: Component) -> Predictive:
+        """The predictive law of a row with all columns at their means."""
+        C = self._covariates.centre[None]
+        law: Predictive = one.likelihood.predictive(one.S, self.training.design.centre[None], C if C.size else None)
+        return law
+
+    @cached_property
+    def _covariates(self) -> Design:
+        C, weights = self.training.covariates, self.training.row_weights
+        return no_covariates(weights) if C is None else Design.of(covariate_table(C, len(weights)), weights)
+
+    def panels(self, include: Any = (), exclude: Any = (), diversity: float | None = None) -> Panels:
+        """The panels that have some features (measured already) and lack others (that cannot be measured)."""
+        post, target = self.posterior, self.posterior.target
+        beta = target.diversity if diversity is None else diversity
+        if beta > 0 and target.phi is None:
+            raise ValueError(f"diversity must be 0 for a model without similarity, got {diversity!r}.")
+        likely = np.argsort(-post.inclusion_prob(), kind="stable")
+        return prepared(
+            self.training.design, self.reference, self.candidates, None if target.phi is None else target.volume, beta,
+            self._covariates, post.labels, self.names, self._predicted, likely,
+            post.positions(include, "include"), post.positions(exclude, "exclude"),
+        )  # fmt: skip
+
+    @property
+    def _predicted(self) -> PredictedOutcome:
+        """What the predictor is of."""
+        components = self._outcomes(self.posterior.components)[0].components
+        likelihood, law = components[0].likelihood, self._law_at_mean(components[0])
+        if law.link == "hazard":
+            cox = likelihood.likelihood if isinstance(likelihood, Grouped) else likelihood
+            return PredictedOutcome(law.link, event_times=cox.event_times, baseline=cox.baseline_at)
+        dispersion = (
+            sum(one.weight * self._law_at_mean(one).dispersion for one in components) if law.link == "log" else 0.0
+        )
+        return PredictedOutcome(law.link, self.classes, dispersion)
+
+    def panel(self, size: int | None = None, include: Any = (), exclude: Any = ()) -> Panel:
+        """The features to measure: of a size, or as few as are enough."""
+        return self.panels(include, exclude).choose(size)
+
+    @cached_property
+    def chosen_panel(self) -> Panel:
+        """The chosen features as a panel, whether they were chosen for prediction or for their probability."""
+        return Panel(self.panels(), self.chosen)
+
+    def costs(self, given: Any) -> FloatArray:
+        """Costs of the features (U,) from those of columns, the dearest column of each counting."""
+        values = by_column(given, self.names, self.candidates.n_columns, "costs") or []
+        found = np.array([np.nan if v is None else float(v) for v in values])
+        if not (found[self.candidates.columns] >= 0).all():
+            raise ValueError("costs must hold a number from 0 for each column to choose from.")
+        out = np.zeros(self.candidates.n_units)
+        np.maximum.at(out, self.candidates.unit, found[self.candidates.columns])
+        return out
 
     def training_column(self, j: int) -> NDArray[Any]:
         """Training values (N,) of a column of X; empty if it was screened out."""

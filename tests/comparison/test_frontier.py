@@ -1,16 +1,12 @@
 """The frontier of accuracy and diversity: its sets against brute force, its folds, its words."""
 
-from itertools import combinations
-
 import numpy as np
 import pandas as pd
 import pytest
 
 import variegate as vg
 from comparison_methods import small_problem
-from inference_problems import make_target
 from variegate.comparison import StoreError
-from variegate.inference.local_search import diverse_sets
 
 QUICK = {"diversities": [0, 1, 8], "sizes": [1, 3], "methods": ["omp"], "cv": 3, "progress": False}
 
@@ -18,15 +14,6 @@ QUICK = {"diversities": [0, 1, 8], "sizes": [1, 3], "methods": ["omp"], "cv": 3,
 @pytest.fixture(scope="module")
 def found():
     return vg.frontier(*small_problem("regression"), **QUICK)
-
-
-@pytest.mark.parametrize("task", ["gaussian", "logistic"])
-def test_sets_are_the_best_of_their_size_and_diversity(task):
-    target = make_target(task=task, M=8)
-    for beta, size, S in diverse_sets(target, [0.0, 1.0, 2.5, 1e6], [1, 2, 4]):
-        here = target.with_diversity(beta)
-        best = max((np.array(T) for T in combinations(range(8), size)), key=here.log_joint)
-        assert here.log_joint(S) == pytest.approx(here.log_joint(best)), (beta, size)
 
 
 def test_sizes_that_no_set_can_have_are_left_out():

@@ -16,6 +16,7 @@ from .wrapped import Wrapped
 
 METHODS: dict[str, Any] = {
     "variegate": Diverse(),
+    "most_probable": Diverse(choose="probability"),
     "bernoulli_dpp": Variational("bernoulli", "dpp"),
     "dpp_bernoulli": Variational("dpp", "bernoulli"),
     "spike_slab": Variational("bernoulli", "bernoulli"),

@@ -9,7 +9,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from ..estimators import ESTIMATORS
-from ..inference import ConvergenceWarning, diverse_sets
+from ..inference import ConvergenceWarning
 from ..similarity import SimilarityWarning
 from ..types import IntArray
 from .problem import Problem
@@ -21,7 +21,7 @@ Law = Literal["dpp", "bernoulli"]
 
 @dataclass(frozen=True)
 class Diverse:
-    """Our method: the best set of the exact posterior; similarity from the columns unless given.
+    """Our method: the panel, or the most probable set; similarity from the columns unless given.
 
     `max_iter` ends a fit early, without a warning: a set needs fewer laps than probabilities.
 
@@ -33,12 +33,15 @@ class Diverse:
 
     max_iter: int | None = None
     diversity: float = 1.0
+    choose: str = "prediction"
     chooses_size: ClassVar[bool] = True
 
     def __call__(self, problem: Problem, size: int | None, rng: np.random.Generator) -> IntArray:
         """Positions of the chosen columns."""
-        parameters = {"n_features_to_select": size, "max_iter": self.max_iter, "diversity": self.diversity}
-        model = _estimator(problem, **parameters, random_state=rng)
+        model = _estimator(
+            problem, n_features_to_select=size, max_iter=self.max_iter, diversity=self.diversity, choose=self.choose,
+            random_state=rng,
+        )  # fmt: skip
         with warnings.catch_warnings():
             if self.max_iter is not None:
                 warnings.simplefilter("ignore", ConvergenceWarning)
@@ -48,10 +51,7 @@ class Diverse:
 def diverse_path(
     problem: Problem, diversities: Sequence[float], sizes: Sequence[int], rng: np.random.Generator
 ) -> list[tuple[float, int, IntArray]]:
-    """The best set of each size under each diversity, (β, size, positions), all from one short fit.
-
-    The fit learns the slab precision; comparing sets of one size under one β needs nothing else.
-    """
+    """The panel of each size under each weight of diversity, (β, size, positions), all from one short fit."""
     model = _estimator(problem, max_iter=SHORT, random_state=rng)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -60,7 +60,7 @@ def diverse_path(
     with threadpool_limits(1, user_api="blas"):
         return [
             (beta, size, np.flatnonzero(found.candidates.mask(S)))
-            for beta, size, S in diverse_sets(found.posterior.target, diversities, sizes)
+            for beta, size, S in found.panels().each_best(sizes, diversities)
         ]
 
 

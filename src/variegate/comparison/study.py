@@ -13,9 +13,9 @@ from .. import __version__, metrics
 from ..baselines import Problem
 from ..candidates import choose_candidates
 from ..design import Design
-from ..estimators import similarity_features
 from ..screening import strongest
 from ..sets import as_index_set
+from ..side_information import similarity_features
 from ..similarity import from_columns
 from ..tasks import Task, task_named
 from ..types import IntArray

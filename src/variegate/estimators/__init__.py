@@ -7,8 +7,6 @@ from .progress import clock as clock
 from .regressor import DiverseRegressor
 from .selector import DiverseSelector as DiverseSelector
 from .selector import EmptySelectionWarning
-from .side_information import rows_of_columns as rows_of_columns
-from .side_information import similarity_features as similarity_features
 from .survival import DiverseSurvival
 
 ESTIMATORS = {  # by task

@@ -24,8 +24,11 @@ PARAMETERS = """Parameters
     expected_size : float, optional
         How many features you expect in a set before seeing y, on average. None: averaged over.
     n_features_to_select : int or float, optional
-        Size of the selected set; a float up to 1.0 is a share of the features to choose from. None: the size of the
-        best set, which may be empty. The posterior keeps sets of all sizes; `path` gives the best sets of other sizes.
+        Size of the selected set; a float up to 1.0 is a share of the features to choose from. None: as many as are
+        enough, perhaps none. The posterior keeps sets of all sizes; `path` and `panel` give sets of other sizes.
+    choose : "prediction" or "probability"
+        "prediction": the panel, the set whose best rule comes nearest to the predictions of the whole posterior,
+        traded against diversity. "probability": the most probable set.
     fixed_size : bool
         True: the posterior has only sets of `n_features_to_select` features.
     average : bool
@@ -69,6 +72,9 @@ ATTRIBUTES = """Attributes
     ----------
     support_ : (M,) bool
         The selected columns, including those always included.
+    panel_ : variegate.Panel
+        What to measure: the selected features, a rule on them alone, what they lose, how many are enough, and what
+        could stand in for each.
     inclusion_probabilities_ : (M,)
         Posterior probability that each column is in the set; 0 for constant columns and those screened out.
     inclusion_errors_ : (M,)

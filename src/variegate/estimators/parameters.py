@@ -10,6 +10,7 @@ from ..checks import is_number, is_whole
 from ..messages import Argument, Message, Words
 
 LARGEST_DIVERSITY = 1000  # chains agree with enumeration up to here; at 10,000 odds beyond e^300 matter
+CHOICES = ("prediction", "probability")
 SOLVERS = ("chain", "rao_blackwell", "fixed_form")
 
 
@@ -23,6 +24,7 @@ class Parameters:
     posterior: str
     expected_size: float | None
     n_features_to_select: float | None
+    choose: str
     fixed_size: bool
     average: bool
     slab_precision: float | str
@@ -81,6 +83,8 @@ class Parameters:
         for name, value in (("fixed_size", self.fixed_size), ("average", self.average)):
             if not isinstance(value, bool | np.bool_):
                 raise ValueError(f"{name} must be True or False, got {value!r}.")
+        if not (isinstance(self.choose, str) and self.choose in CHOICES):
+            raise ValueError(f'choose must be "prediction" or "probability", got {self.choose!r}.')
         if self.fixed_size and self.n_features_to_select is None:
             raise ValueError("fixed_size=True needs a size; give n_features_to_select.")
         if self.screen is not None and not (is_whole(self.screen) and self.screen >= 1):

@@ -31,12 +31,12 @@ from ..naming import column_labels, find_positions
 from ..posterior import Posterior
 from ..priors import Prior, bernoulli_prior, dpp_prior
 from ..selection import Selection, Training
+from ..side_information import RANK, log_norms, similarity_features
 from ..similarity import SimilarityWarning
 from ..tasks import Task
 from ..types import FloatArray, IntArray
 from .parameters import Parameters
 from .progress import ProgressLine
-from .side_information import RANK, log_norms, similarity_features
 from .sizes import check_size, number_to_select, prior_size
 
 LOW_RANK = 15  # a similarity of lower rank decides the size of sets

@@ -18,6 +18,7 @@ from ..inference import Certificate, Fit, Sample
 from ..large import LargeTable, as_large_table, is_out_of_core
 from ..likelihoods import new_rows, table
 from ..messages import Argument, Message, Words
+from ..panels import Panel
 from ..predictions import PredictiveMixture, average_predictions
 from ..selection import Selection, Training
 from ..tasks import Task
@@ -34,7 +35,7 @@ READ: dict[str, Any] = {"accept_sparse": ("csc", "csr"), "dtype": [np.float64, n
 
 
 class EmptySelectionWarning(UserWarning):
-    """The best set has no features.
+    """The chosen set has no features.
 
     >>> issubclass(EmptySelectionWarning, UserWarning)
     True
@@ -53,6 +54,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         posterior: str = "dpp",
         expected_size: float | None = None,
         n_features_to_select: float | None = None,
+        choose: str = "prediction",
         fixed_size: bool = False,
         average: bool = True,
         slab_precision: float | str = "auto",
@@ -74,6 +76,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         self.posterior = posterior
         self.expected_size = expected_size
         self.n_features_to_select = n_features_to_select
+        self.choose = choose
         self.fixed_size = fixed_size
         self.average = average
         self.slab_precision = slab_precision
@@ -183,17 +186,22 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "map_coef_")  # set last
 
+    @one_blas_thread
     def _choose(self, found: Selection) -> IntArray:
-        """Return the best set, of the requested size if there is one."""
-        S = found.posterior.map(found.size)
+        """Return the panel, or the most probable set, of the requested size if there is one."""
+        by_prediction = self.choose == "prediction"
+        S = found.panel(found.size).features if by_prediction else found.posterior.map(found.size)
         if not len(S):
             beside = (" beside those in ", Argument("always_include")) if len(found.candidates.always) else ()
+            what = (
+                "No features are worth measuring",
+                *beside,
+                ": all that the model predicts from them is small against what it does not know",
+            )
             warnings.warn(
                 Message(
-                    "The best set is empty",
-                    *beside,
-                    ": no feature is supported well enough on its own, though "
-                    f"{found.posterior.inclusion_prob().sum():.1f} are expected in a set. ",
+                    *(what if by_prediction else ("The most probable set is empty", *beside)),
+                    f", though {found.posterior.inclusion_prob().sum():.1f} features are expected in a set. ",
                     Words("predict()", "`variegate predict`"),
                     " averages over sets and works; for a selection give ",
                     Argument("n_features_to_select"),
@@ -202,7 +210,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
                     ".",
                 ),
                 EmptySelectionWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return S
 
@@ -235,9 +243,64 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return self.selection_.groups
 
+    @property
+    def panel_(self) -> Panel:
+        """What to measure: the chosen features, with a rule on them alone that repeats the predictions of the fit.
+
+        Its `predict` needs only the columns of the panel. The features are those of `support_`.
+
+        >>> from variegate import DiverseRegressor
+        >>> X = np.random.default_rng(0).normal(size=(50, 4))
+        >>> panel = DiverseRegressor(random_state=0).fit(X, X[:, 0] + 2 * X[:, 2]).panel_
+        >>> panel.members, panel.predict([[1.0, 1.0]]).round(1)
+        (['x0', 'x2'], array([3.]))
+        """
+        check_is_fitted(self)
+        return self.selection_.chosen_panel
+
+    @one_blas_thread
+    def panel(
+        self,
+        size: float | None = None,
+        *,
+        include: Any = (),
+        exclude: Any = (),
+        costs: Any = None,
+        budget: float | None = None,
+        diversity: float | None = None,
+    ) -> Panel:
+        """Choose another panel from this fit, in well under a second.
+
+        Parameters
+        ----------
+        size : as n_features_to_select; None: the smallest that is enough, or what the budget allows
+        include, exclude : features that are measured already, and that cannot be measured
+        costs, budget : a price for each column, (M,) or {column: price}, the dearest column of a feature counting; and
+            what all features together may cost
+        diversity : as in the constructor; None: the same
+
+        >>> from variegate import DiverseRegressor
+        >>> X = np.random.default_rng(0).normal(size=(50, 4))
+        >>> model = DiverseRegressor(random_state=0).fit(X, X[:, 0] + 2 * X[:, 2])
+        >>> model.panel(1).members, model.panel(1, exclude=[2]).members
+        (['x2'], ['x0'])
+        """
+        check_is_fitted(self)
+        found = self.selection_.panels(include, exclude, diversity)
+        U = self.selection_.candidates.n_units
+        k = number_to_select(size, U)
+        check_size(k, size, U, U if found.search.volume is None else found.search.volume.rows.rank())
+        if (costs is None) != (budget is None):
+            raise ValueError("costs and budget must be given together, got only one of them.")
+        if costs is None or budget is None:
+            return found.choose(k)
+        if k is not None:
+            raise ValueError(f"size must be None if a budget is given, got {size!r}: the budget decides the size.")
+        return found.affordable(self.selection_.costs(costs), float(budget))
+
     @one_blas_thread
     def path(self, sizes: Iterable[float]) -> dict[int, NDArray[np.bool_]]:
-        """Return the best set of each size from this fit, {size: mask (M,)}; sizes as in n_features_to_select.
+        """Return the chosen set of each size from this fit, {size: mask (M,)}; sizes as in n_features_to_select.
 
         >>> from variegate import DiverseRegressor
         >>> X = np.random.default_rng(0).normal(size=(50, 4))
@@ -254,7 +317,10 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         numbers = [number_to_select(k, U) for k in asked]
         for size, k in zip(numbers, asked, strict=True):
             check_size(size, k, U, most)
-        return {k: self.as_support(self.posterior_.map(k)) for k in numbers if k is not None}
+        panels = self.selection_.panels()
+        by_prediction = self.choose == "prediction"
+        chosen = {k: panels.choose(k).features if by_prediction else self.posterior_.map(k) for k in numbers if k}
+        return {k: self.as_support(S) for k, S in chosen.items()}
 
     def as_support(self, features: Any) -> NDArray[np.bool_]:
         """Return the columns (M,) of a set of features of `posterior_`, given by position there or by name.

@@ -1,36 +1,17 @@
 """Survival with a diverse set of features."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..likelihoods import Grouped
 from ..metrics import concordance
-from ..predictions import NODE_WEIGHTS, NODES
+from ..predictions import NODE_WEIGHTS, NODES, StepFunction, step_functions
 from ..tasks import Survival, as_survival
 from ..types import FloatArray
 from .documented import documented
 from .selector import DiverseSelector
-
-
-class StepFunction(NamedTuple):
-    """A step function of time.
-
-    >>> survival = StepFunction(np.array([1.0, 3.0]), np.array([0.8, 0.5]), before=1.0)
-    >>> survival([0.5, 1.0, 2.0, 4.0])
-    array([1. , 0.8, 0.8, 0.5])
-    """
-
-    x: FloatArray  # (K,) increasing
-    y: FloatArray  # (K,) the value from each time on
-    before: float = 0.0
-
-    def __call__(self, times: Any) -> FloatArray:
-        """Return the values at some times."""
-        place = np.searchsorted(self.x, np.asarray(times, dtype=np.float64), side="right")
-        return np.asarray(np.append(self.before, self.y)[place])
 
 
 @documented
@@ -97,12 +78,12 @@ class DiverseSurvival(DiverseSelector):
         the position of a stratum among the sorted labels.
         """
         survival = self._survival(X, stratum)
-        return survival if return_array else _functions(self.unique_times_, survival, before=1.0)
+        return survival if return_array else step_functions(self.unique_times_, survival, before=1.0)
 
     def predict_cumulative_hazard_function(self, X: Any, return_array: bool = False, stratum: int = 0) -> Any:
         """Return −log of the survival function of new rows; otherwise as `predict_survival_function`."""
         hazard = -np.log(self._survival(X, stratum))
-        return hazard if return_array else _functions(self.unique_times_, hazard, before=0.0)
+        return hazard if return_array else step_functions(self.unique_times_, hazard, before=0.0)
 
     def _survival(self, X: Any, stratum: int) -> FloatArray:
         """Return the values (n, K) of the survival functions at `unique_times_`."""
@@ -121,14 +102,6 @@ class DiverseSurvival(DiverseSelector):
         """Return Harrell's concordance index of the risks; `sample_weight` is ignored."""
         rows = as_survival(y)
         return concordance(rows["time"], rows["event"], self.predict(X))
-
-
-def _functions(times: FloatArray, values: FloatArray, before: float) -> NDArray[Any]:
-    """Return a function for each row of values (n, K); np.array would turn a list of tuples into a 2-D array."""
-    out = np.empty(len(values), dtype=object)
-    for i, row in enumerate(values):
-        out[i] = StepFunction(times, row, before)
-    return out
 
 
 def _baseline(component: Any, times: FloatArray, stratum: int) -> FloatArray:

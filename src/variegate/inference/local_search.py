@@ -1,7 +1,5 @@
 """The best set under the target: additions, removals and exchanges ranked by flip gains."""
 
-from collections.abc import Iterable, Iterator
-
 import numpy as np
 
 from ..sets import NOTHING, membership
@@ -86,27 +84,6 @@ def grow(target: Target, size: int | None, start: IntArray = NOTHING, excluded: 
             break
         S = np.setxor1d(S, [m])
     return S
-
-
-def diverse_sets(
-    target: Target, diversities: Iterable[float], sizes: Iterable[int]
-) -> Iterator[tuple[float, int, IntArray]]:
-    """Yield the best set of each size under each exponent β of the prior's volume: (β, size, S), in increasing order.
-
-    Each search starts from its neighbours: the set of the previous size, grown, and the set of this size under the
-    previous β. Sizes that no set can have are skipped.
-    """
-    before: dict[int, IntArray] = {}
-    for beta in sorted(diversities):
-        here, grown = target.with_diversity(beta), NOTHING
-        for size in sorted(sizes):
-            starts = [resize(here, grown, size), *([before[size]] if size in before else [])]
-            possible = [S for S in starts if len(S) == size and here.log_joint(S) > -np.inf]
-            ends = [polish(here, S, keep_size=True) for S in possible]
-            if not ends:
-                break
-            grown = before[size] = max(ends, key=here.log_joint)
-            yield beta, size, grown
 
 
 def resize(target: Target, S: IntArray, size: int, settled: IntArray = NOTHING) -> IntArray:

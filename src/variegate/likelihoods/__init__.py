@@ -7,6 +7,7 @@ from .auxiliary import Auxiliary as Auxiliary
 from .checks import OUT as OUT
 from .checks import check_counts as check_counts
 from .checks import check_times as check_times
+from .checks import covariate_table as covariate_table
 from .checks import new_rows as new_rows
 from .checks import sample_weights as sample_weights
 from .checks import table as table
@@ -46,8 +47,10 @@ from .survival import Cox
 from .survival import CoxTerms as CoxTerms
 from .survival import checked_times as checked_times
 from .terms import Derivatives, Terms
+from .terms import Expected as Expected
 from .terms import Logits as Logits
 from .terms import Squares as Squares
+from .terms import fitted_coefficients as fitted_coefficients
 from .terms import fitted_predictor as fitted_predictor
 
 __all__ = [

@@ -281,7 +281,11 @@ class Cox(Laplace[CoxTerms]):
 
     def baseline(self, S: IntArray) -> FloatArray:
         """Cumulative hazard at x̃ = 0, at each of `event_times` (2, K: stratum and time)."""
-        total = self.terms.cumulative_hazard(self._answer(S).mean() @ self._rows(S))
+        return self.baseline_at(np.asarray(self._answer(S).mean() @ self._rows(S)))
+
+    def baseline_at(self, eta: FloatArray) -> FloatArray:
+        """Cumulative hazard of a row with predictor 0, if those of the rows are η (N,)."""
+        total = self.terms.cumulative_hazard(eta)
         first = np.searchsorted(self.event_times[0], self.event_times[0], side="left")
         return np.asarray(total - np.where(first > 0, total[first - 1], 0.0))
 

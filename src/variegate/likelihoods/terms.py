@@ -60,16 +60,18 @@ class Squares(NamedTuple):
     """
 
     y: FloatArray  # (N,)
+    weights: FloatArray | None = None  # (N,)
 
     @property
     def null(self) -> float:
         """The mean."""
-        return float(self.y.mean())
+        return float(np.average(self.y, weights=self.weights))
 
     def derivatives(self, eta: FloatArray) -> Derivatives:
         """Residuals."""
         left = self.y - eta
-        return Derivatives(-0.5 * float(left @ left), left, np.ones_like(left))
+        w = np.ones_like(left) if self.weights is None else self.weights
+        return Derivatives(-0.5 * float(w @ np.square(left)), w * left, w)
 
 
 class Logits(NamedTuple):
@@ -80,17 +82,36 @@ class Logits(NamedTuple):
     """
 
     y: FloatArray  # (N,) zeros and ones
+    weights: FloatArray | None = None  # (N,)
 
     @property
     def null(self) -> float:
         """Log-odds of the second class."""
-        return float(logit(self.y.mean()))
+        return float(logit(np.average(self.y, weights=self.weights)))
 
     def derivatives(self, eta: FloatArray) -> Derivatives:
         """Slope y − p and weight p(1 − p)."""
         p = expit(eta)
-        value = float(log_expit(np.where(self.y > 0, eta, -eta)).sum())
-        return Derivatives(value, self.y - p, p * (1.0 - p))
+        w = np.ones_like(p) if self.weights is None else self.weights
+        value = float(w @ log_expit(np.where(self.y > 0, eta, -eta)))
+        return Derivatives(value, w * (self.y - p), w * p * (1.0 - p))
+
+
+class Expected(NamedTuple):
+    """The log-likelihood whose outcome is what another model expects: `terms` less the slopes that this model leaves.
+
+    >>> Expected(Squares(np.array([9.0])), np.array([7.0]), 0.0).derivatives(np.array([2.0])).slope  # it predicts 2
+    array([0.])
+    """
+
+    terms: Terms
+    slope: FloatArray  # (N,) slopes of the terms at the predictions of that model
+    null: float  # the level of its predictor
+
+    def derivatives(self, eta: FloatArray) -> Derivatives:
+        """The slope is zero where the means are those of the other model."""
+        found = self.terms.derivatives(eta)
+        return found._replace(value=found.value - float(self.slope @ eta), slope=found.slope - self.slope)
 
 
 def fitted_predictor(terms: Terms, Z: FloatArray, ridge: float) -> FloatArray:
@@ -98,6 +119,16 @@ def fitted_predictor(terms: Terms, Z: FloatArray, ridge: float) -> FloatArray:
 
     >>> fitted_predictor(Squares(np.array([1.0, 3.0])), np.zeros((2, 0)), 0.0)
     array([2., 2.])
+    """
+    beta = fitted_coefficients(terms, Z, ridge)
+    return np.asarray(beta[0] + Z @ beta[1:])
+
+
+def fitted_coefficients(terms: Terms, Z: FloatArray, ridge: float) -> FloatArray:
+    """The intercept and the coefficients (1 + k,) of that predictor, by Newton's method.
+
+    >>> fitted_coefficients(Squares(np.array([1.0, 3.0])), np.array([[0.0], [1.0]]), 0.0).round(6)
+    array([1., 2.])
     """
     X = np.column_stack([np.ones(len(Z)), Z])
     rows, penalty = np.ascontiguousarray(X.T), np.append(0.0, np.full(Z.shape[1], ridge))
@@ -119,4 +150,4 @@ def fitted_predictor(terms: Terms, Z: FloatArray, ridge: float) -> FloatArray:
         beta, here, value = beta + step, there, new
         if np.abs(step).max() <= SETTLED:
             break
-    return np.asarray(X @ beta)
+    return np.asarray(beta)

@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..estimators import similarity_features
 from ..groups import Group
 from ..inference import best_exchanges
 from ..posterior import Posterior
 from ..selection import Selection
+from ..side_information import similarity_features
 from ..similarity import unit_rows
 from ..types import FloatArray, IntArray
 

@@ -9,11 +9,12 @@ import numpy as np
 from ..candidates import Candidates
 from ..design import Design
 from ..dpp import IndependentSets, LowRankDPP, PoweredDPP, Sums
-from ..estimators import ESTIMATORS, DiverseSelector, rows_of_columns
+from ..estimators import ESTIMATORS, DiverseSelector
 from ..inference import Certificate, ChainSettings, Fit, Hyperparameters, OthersRatio, Sample, Target
 from ..likelihoods import sample_weights, table
 from ..priors import Prior
 from ..selection import Selection, Training
+from ..side_information import rows_of_columns
 from ..similarity import Positions
 from .consistency import ALWAYS, CANDIDATE, REFERENCE, check_consistent
 from .packing import Single, Table

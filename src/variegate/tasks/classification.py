@@ -33,9 +33,9 @@ class Classification:
         """Logistic regressions."""
         return [Logistic(X, t, **options) for t in indicators(y)]
 
-    def terms(self, y: NDArray[Any]) -> list[Terms]:
+    def terms(self, y: NDArray[Any], weights: FloatArray | None = None) -> list[Terms]:
         """The log-likelihood of each indicator."""
-        return [Logits(t) for t in indicators(y)]
+        return [Logits(t, weights) for t in indicators(y)]
 
     def strengths(self, X: Any, y: NDArray[Any], sample_weight: FloatArray | None = None) -> FloatArray:
         """Likelihood ratios of logistic regressions, summed over the indicators."""

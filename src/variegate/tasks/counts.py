@@ -34,9 +34,9 @@ class Counts:
             return [Poisson(X, y["count"], exposure=y["exposure"], **options)]
         return [NegativeBinomial(X, y["count"], exposure=y["exposure"], dispersion=self.dispersion, **options)]
 
-    def terms(self, y: NDArray[Any]) -> list[Terms]:
+    def terms(self, y: NDArray[Any], weights: FloatArray | None = None) -> list[Terms]:
         """Poisson's log-likelihood."""
-        return [PoissonTerms(y["count"], np.log(y["exposure"]), np.ones(len(y)))]
+        return [PoissonTerms(y["count"], np.log(y["exposure"]), np.ones(len(y)) if weights is None else weights)]
 
     def strengths(self, X: Any, y: NDArray[Any], sample_weight: FloatArray | None = None) -> FloatArray:
         """Evidence of each column alone."""

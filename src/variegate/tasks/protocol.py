@@ -43,7 +43,7 @@ class Task(Protocol):
         """Likelihoods that share one set; X (N, M) or its design."""
         ...
 
-    def terms(self, y: NDArray[Any]) -> list[Terms]:
+    def terms(self, y: NDArray[Any], weights: FloatArray | None = None) -> list[Terms]:
         """Log-likelihoods of linear predictors: one, or one for each of several classes against the rest."""
         ...
 

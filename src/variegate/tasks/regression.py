@@ -31,9 +31,9 @@ class Regression:
         """Linear regression."""
         return [Gaussian(X, y, **options)]
 
-    def terms(self, y: NDArray[Any]) -> list[Terms]:
+    def terms(self, y: NDArray[Any], weights: FloatArray | None = None) -> list[Terms]:
         """The log-likelihood of numbers with unit noise."""
-        return [Squares(np.asarray(y, dtype=np.float64))]
+        return [Squares(np.asarray(y, dtype=np.float64), weights)]
 
     def strengths(self, X: Any, y: NDArray[Any], sample_weight: FloatArray | None = None) -> FloatArray:
         """F statistics."""

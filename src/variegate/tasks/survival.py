@@ -38,10 +38,10 @@ class Survival:
         """Proportional hazards."""
         return [Cox(X, y["time"], y["event"], **_further(y), **options)]
 
-    def terms(self, y: NDArray[Any]) -> list[Terms]:
+    def terms(self, y: NDArray[Any], weights: FloatArray | None = None) -> list[Terms]:
         """The partial likelihood."""
         checked_times(y["time"], y["event"], len(y), np.ones(len(y)))
-        return [CoxTerms.of(y["time"], y["event"], **_further(y))]
+        return [CoxTerms.of(y["time"], y["event"], **_further(y), weights=weights)]
 
     def strengths(self, X: Any, y: NDArray[Any], sample_weight: FloatArray | None = None) -> FloatArray:
         """Evidence of each column alone."""

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .. import similarity
-from ..candidates import Candidates
-from ..design import Design
-from ..similarity import factor_of_correlations, item_names
-from ..types import FloatArray
+from . import similarity
+from .candidates import Candidates
+from .design import Design
+from .similarity import factor_of_correlations, item_names
+from .types import FloatArray
 
 RANK = 300  # of the correlations; the eigendecomposition at every θ costs its cube
 

@@ -1,0 +1,160 @@
+"""Panels for any model's predictions."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logit
+
+from ..candidates import Candidates, by_column, choose_candidates, group_of_columns
+from ..design import Design
+from ..dpp import Rows, Volume
+from ..likelihoods import Logits, PoissonTerms, Squares, Terms, sample_weights, table
+from ..naming import column_labels, find_positions
+from ..sets import NOTHING
+from ..side_information import similarity_features
+from ..types import FloatArray, IntArray
+from .chosen import Panel, Panels
+from .form import Form, Units
+from .reference import Reference
+from .rule import Outcome
+from .search import Search, guarding_ridge
+
+EXPLAINED = 0.1  # without draws, the guarding ridge may hide this share of the reference
+LINKS = {"regression": None, "classification": "logit", "counts": "log"}
+NEVER = 1e-4  # probabilities are at least this far from 0 and 1, where log-odds say nothing about a model
+
+
+def panel(
+    X: Any,
+    reference: Any,
+    size: int,
+    *,
+    task: str = "regression",
+    similarity: Any = "columns",
+    diversity: float = 1.0,
+    weights: Any = None,
+    include: Any = (),
+    exclude: Any = (),
+    blocks: Any = None,
+    noise: Any = None,
+) -> Panel:
+    """Choose the features to measure so that a rule on them repeats what a model predicts, whatever the model.
+
+    Maximises −loss + β log ν(S) over sets S of a size: the loss of the best linear rule on S against the predictions,
+    in nats, and the diversity of S.
+
+    Parameters
+    ----------
+    X : (N, M) array, data frame or sparse table
+    reference : (N,) or (N, K)
+        What the model predicts for the rows of X: numbers; for `task="classification"` probabilities, of the second
+        class or of each class; for `task="counts"` expected counts.
+    size : number of features
+    similarity, diversity : as for the estimators
+    weights : (N,), optional, of the rows
+    include, exclude : columns that are measured already, and that cannot be measured
+    blocks : (M,) labels or {column: label}, optional, of columns that are measured together
+    noise : variance of the outcome that the model does not explain, for numbers; None: the variance that it explains
+
+    >>> X = np.random.default_rng(0).normal(size=(60, 5))
+    >>> panel(X, X[:, 1] + 0.5 * X[:, 3], size=2).members
+    ['x1', 'x3']
+    """
+    names = np.asarray(X.columns, dtype=object) if hasattr(X, "columns") else None
+    X = table(X)
+    N, M = X.shape
+    row_weights = sample_weights(weights, N)
+    eta = _predictor(reference, N, task)
+    whole = Design.of(X, row_weights)
+    groups = group_of_columns(by_column(blocks, names, M, "blocks"))
+    candidates = choose_candidates(M, NOTHING, groups, varying=whole.varying)
+    design = whole.take(candidates.columns)
+    terms, s2 = _terms(task, row_weights), None
+    if task == "regression":
+        spread = row_weights @ np.square(eta - (eta @ row_weights / row_weights.sum())[:, None]).T / row_weights.sum()
+        s2 = np.maximum(spread if noise is None else np.broadcast_to(np.asarray(noise, float), len(eta)), 1e-300)
+    volume = None
+    if diversity > 0:
+        volume = Volume(Rows.of(similarity_features(similarity, design, row_weights, candidates, names)))
+
+    def features(given: Any, what: str) -> IntArray:
+        columns = find_positions(given, names, M, what)
+        return np.unique(candidates.unit[np.isin(candidates.columns, columns)])
+
+    among = prepared(
+        design, Reference(eta, [terms] * len(eta), s2), candidates, volume, diversity,
+        no_covariates(row_weights), candidates.unit_names(column_labels(names, M)), names, Outcome(LINKS[task]),
+        included=features(include, "include"), excluded=features(exclude, "exclude"),
+    )  # fmt: skip
+    return among.choose(size)
+
+
+def prepared(
+    design: Design,
+    reference: Reference,
+    candidates: Candidates,
+    volume: Volume | None,
+    diversity: float,
+    covariates: Design,
+    labels: NDArray[Any],
+    names: NDArray[Any] | None,
+    outcome: Outcome,
+    likely: IntArray = NOTHING,
+    included: IntArray = NOTHING,
+    excluded: IntArray = NOTHING,
+) -> Panels:
+    """The panels that have some features and lack others, with the search for them."""
+    fixed = np.vstack([np.ones(design.shape[0]), covariates.column_rows(np.arange(covariates.shape[1]))])
+    form = Form(design, reference.curvature, reference.targets, fixed, Units.of(candidates.unit))
+    unknown = reference.uncertainty
+    tolerance = EXPLAINED * float(form.total.sum()) if unknown is None else unknown
+    open_ = np.ones(candidates.n_units, dtype=bool)
+    open_[np.union1d(included, excluded)] = False
+    search = Search(
+        form,
+        reference.loss,
+        volume if diversity > 0 else None,
+        diversity,
+        guarding_ridge(form, tolerance),
+        open_,
+        included,
+    )
+    return Panels(search, reference, candidates, labels, names, covariates, outcome, likely[open_[likely]])
+
+
+def no_covariates(weights: FloatArray) -> Design:
+    """The design of no columns."""
+    nothing = np.empty(0)
+    return Design(np.empty((len(weights), 0)), nothing, nothing)
+
+
+def _predictor(reference: Any, N: int, task: str) -> FloatArray:
+    """η (K, N) of a model's predictions."""
+    given = np.asarray(reference, dtype=np.float64)
+    given = given[:, None] if given.ndim == 1 else given
+    if given.ndim != 2 or len(given) != N or given.shape[1] == 0 or not np.isfinite(given).all():
+        raise ValueError(
+            f"reference must have a finite number, or one for each outcome, for each of the {N} rows of X, got shape "
+            f"{np.shape(reference)}."
+        )
+    if task not in LINKS:
+        raise ValueError(f"task must be one of {', '.join(map(repr, LINKS))}, got {task!r}.")
+    if task == "regression":
+        return np.ascontiguousarray(given.T)
+    if task == "counts":
+        if not (given > 0).all():
+            raise ValueError(f"reference must hold expected counts, above zero, got {given.min():g}.")
+        return np.ascontiguousarray(np.log(given.T))
+    if given.min() < 0 or given.max() > 1:
+        raise ValueError(f"reference must hold probabilities, got {given.min():g} to {given.max():g}.")
+    given = given[:, 1:] if given.shape[1] == 2 else given
+    return np.ascontiguousarray(logit(np.clip(given.T, NEVER, 1 - NEVER)))
+
+
+def _terms(task: str, weights: FloatArray) -> Terms:
+    """The log-likelihood of an outcome; only differences of its slopes matter, which do not depend on the outcome."""
+    nothing = np.zeros(len(weights))
+    if task == "counts":
+        return PoissonTerms(nothing, nothing, weights)
+    return Squares(nothing, weights) if task == "regression" else Logits(nothing, weights)

@@ -1,0 +1,290 @@
+"""A panel: the features to measure, the rule that they serve, what they lose, and what could stand in for each."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..candidates import Candidates
+from ..design import Design
+from ..naming import column_labels
+from ..types import FloatArray, IntArray
+from .form import Form
+from .reference import Reference
+from .rule import Outcome, Rule, fitted_rule
+from .search import EXACT, Search
+
+ENOUGH = 0.3  # of the reference's own uncertainty: finds 20 of 20 blocks (.26; 19 features .32), nothing on noise
+REMAINDER = 0.05  # of what the reference explains: where its uncertainty is large (colon), it would allow any loss
+LONGEST = 60  # features; the suggested size is at most this
+FAMILY = 200  # exchanges that are compared draw by draw
+DIVERSITIES = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Panels:
+    """The panels that could stand for a model's predictions, and the search for the best of them."""
+
+    search: Search
+    reference: Reference
+    candidates: Candidates
+    labels: NDArray[Any]  # (U,) of the features
+    names: NDArray[Any] | None  # (M,) of the columns of X
+    covariates: Design  # the columns that are always measured
+    outcome: Outcome
+    likely: IntArray  # features with which a model would begin, the likeliest first
+
+    def choose(self, size: int | None = None) -> "Panel":
+        """The best panel of a size, or of the smallest size that is enough."""
+        if size is not None:
+            return Panel(self, self.best(size))
+        S = self.best(self._first_enough())
+        while not self.is_enough(S) and len(S) < LONGEST:
+            longer = self.best(len(S) + 1)
+            if len(longer) == len(S):
+                break
+            S = longer
+        return Panel(self, S)
+
+    def best(self, size: int) -> IntArray:
+        """The best set that exchanges reach from the forward path, from a longer one, and from likely features."""
+        volume, likely = self.search.volume, self.likely[: 2 * size]
+        first = likely if volume is None else volume.independent(likely, 2 * size)
+        *_, longer = self.search.path(2 * size)
+        return self.search.choose(size, [longer, np.union1d(first, self.search.included)])
+
+    def affordable(self, costs: FloatArray, budget: float) -> "Panel":
+        """The best panel whose features (U,) cost at most the budget."""
+        *_, grown = self.search.path(LONGEST, costs, budget)
+        return Panel(self, self.search.improved(grown, costs, budget))
+
+    def is_enough(self, S: IntArray) -> bool:
+        """Whether S loses little of what the model does not know itself, and of what it explains.
+
+        A set without members is enough if nothing predicts: all that is explained is little against what is not known.
+        """
+        few = len(S) == len(self.search.included)
+        return self.of_uncertainty(S) <= ENOUGH and (few or self.lost(S) <= REMAINDER)
+
+    def _first_enough(self) -> int:
+        if self.reference.uncertainty is None:
+            raise ValueError("size must be given if the reference has no draws, which say how much a panel may lose.")
+        sizes = (len(S) for S in self.search.path(LONGEST) if self.is_enough(S))
+        return next(sizes, LONGEST)
+
+    def left(self, S: IntArray) -> FloatArray:
+        """What the best rule leaves of each target (R,); without a ridge, which is for the search only."""
+        return self.search.form.left(S, EXACT * self.search.form.weight)
+
+    def lost(self, S: IntArray) -> float:
+        """The share of what the model explains that no rule on S does."""
+        K = len(self.reference.eta)
+        total = float(self.search.form.total[:K].sum())
+        return float(self.left(S)[:K].sum()) / total if total > 0 else 0.0
+
+    def of_uncertainty(self, S: IntArray) -> float:
+        """What is lost as a multiple of what the model itself does not know; NaN if it has no draws."""
+        unknown = self.reference.uncertainty
+        return (
+            np.nan if unknown is None else float(self.left(S)[: len(self.reference.eta)].sum() / max(unknown, 1e-300))
+        )
+
+    def log_volume(self, S: IntArray) -> float:
+        """Diversity: log det of the similarities of the members, 0 if they have nothing in common."""
+        return np.nan if self.search.volume is None else self.search.volume.log_volume(S)
+
+    @cached_property
+    def _draws(self) -> Form | None:
+        """The same columns with the draws as targets (D K, N)."""
+        draws = self.reference.draws
+        return None if draws is None else replace(self.search.form, targets=draws.reshape(-1, draws.shape[-1]))
+
+    def lost_by_draw(self, S: IntArray) -> FloatArray:
+        """The share of what each draw explains that no rule on S does (D,); empty if there are no draws."""
+        form, K = self._draws, len(self.reference.eta)
+        if form is None:
+            return np.empty(0)
+        left = self.search.form.left(S, EXACT * form.weight, form).reshape(-1, K).sum(axis=1)
+        return np.asarray(left / np.maximum(form.total.reshape(-1, K).sum(axis=1), 1e-300))
+
+    def curve(self, sizes: Sequence[int]) -> pd.DataFrame:
+        """What sets of each size lose, with 90 % limits under the posterior; each is the one before and one more.
+
+        `of_uncertainty` is what is lost as a multiple of what the model itself does not know.
+        """
+        paths = {len(S): S for S in self.search.path(max(sizes))}
+        return pd.DataFrame([{"size": k, **self._summary(paths[k])} for k in sizes if k in paths])
+
+    def each_best(self, sizes: Iterable[int], diversities: Iterable[float]) -> Iterator[tuple[float, int, IntArray]]:
+        """Yield the best set of each size under each weight of diversity, (β, size, S), where there is one."""
+        searches = [replace(self.search, diversity=beta) for beta in diversities]
+        for k in sizes:
+            found = [replace(self, search=search).best(k) for search in searches]
+            for search in searches:  # one may stop short of a set that another found
+                possible = [S for S in found if len(S) == k and search.allows(S)]
+                if possible:
+                    yield search.diversity, k, search.improved(max(possible, key=search.value))
+
+    def frontier(self, sizes: Sequence[int], diversities: Sequence[float] = DIVERSITIES) -> pd.DataFrame:
+        """What the best panel of each size loses under each weight of diversity, and how diverse it is."""
+        return pd.DataFrame(
+            [{"diversity": beta, "size": k, **self._summary(S)} for beta, k, S in self.each_best(sizes, diversities)]
+        )
+
+    def _summary(self, S: IntArray) -> dict[str, Any]:
+        by_draw = self.lost_by_draw(S)
+        low, high = np.quantile(by_draw, [0.05, 0.95]) if len(by_draw) else (np.nan, np.nan)
+        return {
+            "loss": float(self.reference.loss(self.left(S))), "lost": self.lost(S), "lost_low": low, "lost_high": high,
+            "of_uncertainty": self.of_uncertainty(S), "log_det": self.log_volume(S),
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """A set of features to measure instead of all, chosen so that the best rule on it repeats a model's predictions.
+
+    >>> import variegate as vg
+    >>> X = np.random.default_rng(0).normal(size=(60, 5))
+    >>> panel = vg.panel(X, X[:, 1] + 0.5 * X[:, 3], size=2)
+    >>> panel.columns.tolist(), round(panel.lost, 3), panel.predict([[1.0, 2.0]]).round(3)
+    ([1, 3], 0.0, array([2.]))
+    """
+
+    among: Panels
+    features: IntArray  # sorted positions among the features to choose from
+
+    @property
+    def members(self) -> list[str]:
+        """Names of the features."""
+        return [str(name) for name in self.among.labels[self.features]]
+
+    @property
+    def columns(self) -> IntArray:
+        """Sorted columns of X that the rule needs: those of the members, and those always included."""
+        return self.rule.columns
+
+    @property
+    def loss(self) -> float:
+        """Expected loss of the best rule on the panel beyond that of the model, in nats over all rows."""
+        return float(self.among.reference.loss(self.among.left(self.features)))
+
+    @property
+    def lost(self) -> float:
+        """The share of what the model explains that no rule on the panel does."""
+        return self.among.lost(self.features)
+
+    @property
+    def log_volume(self) -> float:
+        """Diversity: log det of the similarities of the members, 0 if they have nothing in common."""
+        return self.among.log_volume(self.features)
+
+    # --- the rule ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def rule(self) -> Rule:
+        """The linear predictor in the panel's columns that repeats the model's predictions."""
+        given, candidates = self.among, self.among.candidates
+        C = given.search.form.units.columns_of(self.features)
+        columns = np.concatenate([candidates.columns[C], candidates.always])
+        return fitted_rule(
+            given.reference, given.search.form.design, C, given.covariates, given.outcome, columns,
+            candidates.n_columns, given.names,
+        )  # fmt: skip
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predictions by the rule (n,): E[y], the most probable class, expected counts, or the log hazard ratio.
+
+        X has the panel's columns, in the order of `columns`, or all columns of the fit. (n, K) for several outcomes.
+        """
+        classes = self.among.outcome.classes
+        if classes is not None:
+            return np.asarray(classes[self.rule.probabilities(X).argmax(axis=1)])
+        means = self.rule.means(X)
+        return means[:, 0] if means.shape[1] == 1 else means
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Probabilities of the classes (n, K) by the rule."""
+        if self.among.outcome.link != "logit":
+            raise AttributeError("predict_proba is for classes; use predict.")
+        return self.rule.probabilities(X)
+
+    def predict_interval(self, X: Any, level: float = 0.95) -> FloatArray:
+        """Central intervals (n, 2) of y, a probability, or the log hazard ratio; (n, K, 2) for several outcomes."""
+        if self.among.reference.draws is None:
+            raise ValueError("Intervals need a reference with draws, such as the posterior of an estimator.")
+        found = [law.interval(level) for law in self.rule.laws(X)]
+        return found[0] if len(found) == 1 else np.stack(found, axis=1)
+
+    def predict_survival_function(self, X: Any, stratum: int = 0) -> NDArray[Any]:
+        """P(no event until t) of new rows: functions of t (n,)."""
+        if self.among.outcome.link != "hazard":
+            raise AttributeError("predict_survival_function is for survival times; use predict.")
+        return self.rule.survival(X, stratum)
+
+    @cached_property
+    def coefficients(self) -> pd.DataFrame:
+        """The rule: a row for the intercept and each column, with 95 % limits; for several classes, a row for each."""
+        rule, classes = self.rule, self.among.outcome.classes
+        names = ["intercept", *column_labels(self.among.names, rule.n_columns)[rule.columns]]
+        mean = np.column_stack([rule.intercept, rule.coef])
+        drawn = np.concatenate([rule.drawn_intercepts[:, :, None], rule.drawn_coefs], axis=2)
+        low, high = np.quantile(drawn, [0.025, 0.975], axis=0) if len(drawn) else np.full((2, *mean.shape), np.nan)
+        several = len(mean) > 1
+        labels = (classes if classes is not None else np.arange(len(mean))) if several else [None]
+        rows = [
+            {**({"outcome": label} if several else {}), "column": name, "coefficient": m, "low": a, "high": b}
+            for label, *values in zip(labels, mean, low, high, strict=True)
+            for name, m, a, b in zip(names, *values, strict=True)
+        ]
+        return pd.DataFrame(rows)
+
+    # --- how many, and what else ------------------------------------------------------------------------------
+
+    @cached_property
+    def curve(self) -> pd.DataFrame:
+        """What smaller and larger panels lose; see `Panels.curve`."""
+        return self.among.curve(range(len(self.among.search.included), max(2 * len(self.features), 10) + 1))
+
+    def stand_ins(self, n: int = 3) -> pd.DataFrame:
+        """For each member, the share lost without it and with the best replacements, best first.
+
+        `lost_without` and `lost_with` are increases of `lost`.
+        """
+        rows = [row for j in range(len(self.features)) for row in self._replacements(j, n)]
+        return pd.DataFrame(rows, columns=["member", "lost_without", "stand_in", "lost_with", "log_det"])
+
+    def _replacements(self, j: int, n: int) -> Iterator[dict[str, Any]]:
+        S, given, values = self.features, self.among, self._exchanged[j]
+        rest = np.delete(S, j)
+        ranked = np.argsort(-values, kind="stable")[:n]
+        for m in ranked[np.isfinite(values[ranked])]:
+            T = np.sort(np.append(rest, m))
+            yield {
+                "member": str(given.labels[S[j]]), "lost_without": given.lost(rest) - self.lost,
+                "stand_in": str(given.labels[m]), "lost_with": given.lost(T) - self.lost,
+                "log_det": given.log_volume(T),
+            }  # fmt: skip
+
+    @cached_property
+    def _exchanged(self) -> FloatArray:
+        return self.among.search.exchanges(self.features)
+
+    def family(self, level: float = 0.05) -> list[IntArray]:
+        """The panel, and those one exchange away that predict as well with at least this posterior probability.
+
+        Another panel predicts as well in a draw from the posterior if it loses no more of that draw. Only the
+        200 exchanges with the largest value are compared. Without draws, there is only the panel itself.
+        """
+        values, own = self._exchanged, self.among.lost_by_draw(self.features)
+        found = [self.features]
+        for place in np.argsort(-values, axis=None, kind="stable")[:FAMILY] if len(own) else ():
+            j, m = np.unravel_index(int(place), values.shape)
+            T = np.sort(np.append(np.delete(self.features, j), m))
+            if values[j, m] > -np.inf and np.mean(self.among.lost_by_draw(T) <= own) >= level:
+                found.append(T)
+        return found

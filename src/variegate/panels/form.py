@@ -1,0 +1,205 @@
+"""What the best rule on a set leaves of a reference's predictions, as a quadratic form in the columns."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from ..design import Design
+from ..gram import GramRows
+from ..likelihoods import Auxiliary
+from ..types import FloatArray, IntArray
+
+ROW_BYTES = 1 << 28  # cache of Gram rows: 16,000 rows of 2,000 columns
+BLOCK = 1024  # columns whose coupled curvature is computed together
+FLAT = 1e-10  # directions of the fixed part with a smaller share of the largest eigenvalue are dependent
+
+
+class Units(NamedTuple):
+    """The columns of each feature (U, W), padded with −1; W = 1 unless columns are measured together.
+
+    >>> Units.of(np.array([0, 1, 1])).columns
+    array([[ 0, -1],
+           [ 1,  2]])
+    """
+
+    columns: IntArray
+
+    @classmethod
+    def of(cls, unit: IntArray) -> "Units":
+        """From the feature (M,) of each column."""
+        counts = np.bincount(unit)
+        found = np.full((len(counts), int(counts.max(initial=1))), -1, dtype=np.int64)
+        order = np.argsort(unit, kind="stable")
+        first = np.repeat(np.cumsum(counts) - counts, counts)
+        found[unit[order], np.arange(len(unit)) - first] = order
+        return cls(found)
+
+    def columns_of(self, S: IntArray) -> IntArray:
+        """The columns of some features, feature by feature."""
+        found = self.columns[S].ravel()
+        return np.asarray(found[found >= 0])
+
+    def gathered(self, values: FloatArray) -> FloatArray:
+        """Values of the columns (…, M) by feature (…, U, W), zero where a feature has fewer than W columns."""
+        return np.asarray(np.where(self.columns >= 0, values[..., self.columns], 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """left_k(S) = min over B, D of |η_k − X̃_S B − F D|²_H + ρ|B|², for K targets η at once.
+
+    H is the curvature of the expected loss; F (p, N) is what every rule has: the intercept
+    and the columns that are always measured. With H' = H − HFᵀ(FHFᵀ)⁻¹FH, which projects F out, G = X̃H'X̃ᵀ and
+    b = X̃H'ηᵀ give left_k(S) = η_kᵀH'η_k − b_Sᵀ(G_SS + ρI)⁻¹b_S.
+    """
+
+    design: Design
+    curvature: Auxiliary
+    targets: FloatArray  # η (K, N)
+    fixed: FloatArray
+    units: Units
+    _rows: GramRows = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        M = self.design.shape[1]
+        object.__setattr__(self, "_rows", GramRows(self._compute_rows, M, ROW_BYTES))
+
+    @property
+    def weight(self) -> float:
+        """Σ w, the number of rows that the curvature is worth."""
+        return float(self.curvature.precision.sum())
+
+    @cached_property
+    def _projection(self) -> FloatArray:
+        """P (p, N) with H' = H − PᵀP."""
+        values, vectors = np.linalg.eigh(self.curvature.inner(self.fixed))
+        some = values > FLAT * max(float(values[-1]), 1e-300)
+        return np.asarray((vectors[:, some] / np.sqrt(values[some])).T @ self.curvature.times(self.fixed))
+
+    def times(self, Z: FloatArray) -> FloatArray:
+        """Z H' (k, N) of rows Z (k, N)."""
+        return np.asarray(self.curvature.times(Z) - (Z @ self._projection.T) @ self._projection)
+
+    @cached_property
+    def total(self) -> FloatArray:
+        """What is left without any column (K,): η_kᵀH'η_k."""
+        return np.asarray(np.maximum(np.einsum("kn,kn->k", self.targets, self.times(self.targets)), 0.0))
+
+    @cached_property
+    def information(self) -> FloatArray:
+        """Transposed b (K, M)."""
+        return self.design.cross(self.times(self.targets))
+
+    @cached_property
+    def own(self) -> FloatArray:
+        """G between the columns of each feature (U, W, W), ones on the diagonal where there is no column. O(NM)."""
+        U, W = self.units.columns.shape
+        if W == 1:
+            return self.diagonal[self.units.columns[:, :, None]]
+        found = np.zeros((U, W, W))
+        for start in range(0, U, BLOCK):
+            columns = self.units.columns[start : start + BLOCK]
+            Z = self.design.column_rows(np.maximum(columns.ravel(), 0)) * (columns.ravel() >= 0)[:, None]
+            shape = (*columns.shape, -1)
+            found[start : start + BLOCK] = np.einsum("uwn,uvn->uwv", self.times(Z).reshape(shape), Z.reshape(shape))
+        return found + np.eye(W) * (self.units.columns < 0)[:, :, None]
+
+    @cached_property
+    def diagonal(self) -> FloatArray:
+        """Diagonal of G (M,). O(NM)."""
+        cross, squares = self.design.cross_and_squares(self._projection, self.curvature.precision[None])
+        found = squares[0] - np.square(cross).sum(axis=0)
+        if self.curvature.shared is not None:
+            for start in range(0, len(found), BLOCK):
+                some = np.arange(start, min(start + BLOCK, len(found)))
+                found[some] -= np.square(self.curvature.factor(self.design.column_rows(some))).sum(axis=0)
+        return np.asarray(np.maximum(found, 0.0))
+
+    def left(self, S: IntArray, ridge: float, other: "Form | None" = None) -> FloatArray:
+        """What the best rule on S leaves of the targets, or of those of another form with the same columns (K,)."""
+        C, of = self.units.columns_of(S), self if other is None else other
+        b = of.information[:, C]
+        inverse = _inverse(self.rows(C)[:, C] + ridge * np.eye(len(C)))
+        return np.asarray(np.maximum(of.total - np.einsum("kc,kc->k", b @ inverse, b), 0.0))
+
+    def rows(self, C: IntArray) -> FloatArray:
+        """Rows of G for some columns (c, M)."""
+        return self._rows.rows(C)
+
+    def _compute_rows(self, C: IntArray) -> FloatArray:
+        return self.design.cross(self.times(self.design.column_rows(C)))
+
+    def best(self, S: IntArray, ridge: float) -> "Best":
+        """The best rule on the features S. O(|S|²M + |S|MK), and O(NM) for each new row of G."""
+        C = self.units.columns_of(S)
+        rows = self.rows(C)
+        inverse = _inverse(rows[:, C] + ridge * np.eye(len(C)))
+        share = inverse @ rows
+        beta = inverse @ self.information[:, C].T
+        left = self.total - np.einsum("kc,ck->k", self.information[:, C], beta)
+        gathered = self.units.gathered
+        schur = self.own + ridge * np.eye(self.own.shape[1])
+        schur = schur - np.einsum("cuw,cuv->uwv", gathered(rows), gathered(share))
+        rest = self.information - beta.T @ rows
+        ends = np.cumsum((self.units.columns[S] >= 0).sum(axis=1))
+        places = [np.arange(*span) for span in zip(np.append(0, ends[:-1]), ends, strict=True)] if len(S) else []
+        return Best(S, places, inverse, beta, gathered(share), gathered(rest), schur, np.maximum(left, 0.0))
+
+
+class Best(NamedTuple):
+    """The best rule on the features S, and what it takes to change it; C are the columns of S."""
+
+    S: IntArray
+    places: list[IntArray]  # the columns of each member, as positions in C
+    inverse: FloatArray  # (C, C) (G_CC + ρI)⁻¹
+    beta: FloatArray  # (C, K)
+    share: FloatArray  # (C, U, W) (G_CC + ρI)⁻¹ G_C
+    rest: FloatArray  # (K, U, W) b − G_Cᵀβ
+    schur: FloatArray  # (U, W, W) G_mm + ρI − G_mC (G_CC + ρI)⁻¹ G_Cm
+    left: FloatArray  # (K,)
+
+    def with_each(self) -> FloatArray:
+        """What is left after each feature is added (U, K)."""
+        return self.left - _explained(self.rest, self.schur)
+
+    def without_each(self) -> FloatArray:
+        """What is left after each member is removed (|S|, K)."""
+        found = [self.left + self._lost(j) for j in range(len(self.S))]
+        return np.array(found).reshape(len(self.S), len(self.left))
+
+    def exchanged(self) -> Iterator[FloatArray]:
+        """For each member, what is left after each feature takes its place (U, K)."""
+        for j, J in enumerate(self.places):
+            solved = np.linalg.solve(self.inverse[np.ix_(J, J)], np.eye(len(J)))
+            share = self.share[J]
+            rest = self.rest + np.einsum("jk,jl,luw->kuw", self.beta[J], solved, share)
+            schur = self.schur + np.einsum("juw,jl,luv->uwv", share, solved, share)
+            yield self.left + self._lost(j) - _explained(rest, schur)
+
+    def _lost(self, j: int) -> FloatArray:
+        J = self.places[j]
+        beta = self.beta[J]
+        return np.asarray(np.einsum("jk,jk->k", beta, np.linalg.solve(self.inverse[np.ix_(J, J)], beta)))
+
+
+def _explained(rest: FloatArray, schur: FloatArray) -> FloatArray:
+    """restᵀ schur⁻¹ rest of each feature (U, K)."""
+    if schur.shape[1] == 1:
+        return np.asarray((np.square(rest[:, :, 0]) / np.maximum(schur[:, 0, 0], 1e-300)).T)
+    solved = np.linalg.solve(schur, rest.transpose(1, 2, 0))
+    return np.asarray(np.einsum("kuw,uwk->uk", rest, solved))
+
+
+def _inverse(A: FloatArray) -> FloatArray:
+    """The inverse of a positive definite matrix; the pseudoinverse if it is singular."""
+    if not len(A):
+        return A
+    factor, failed = linalg.lapack.dpotrf(A, lower=1)
+    if failed:
+        return np.asarray(np.linalg.pinv(A, hermitian=True))
+    inverse, _ = linalg.lapack.dpotri(factor, lower=1)
+    return np.asarray(np.tril(inverse) + np.tril(inverse, -1).T)

@@ -1,0 +1,168 @@
+"""The rule of a panel: a linear predictor in its columns alone that repeats a model's predictions."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..design import Design
+from ..likelihoods import Expected, count_law, fitted_coefficients, table
+from ..predictions import INVERSE_LINKS, PredictiveMixture, step_functions
+from ..types import FloatArray, IntArray
+from .reference import Reference
+
+FAINT = 1e-9  # of Σw: the ridge of draws, so that copies of a column do no harm
+
+
+class Outcome(NamedTuple):
+    """What the predictor is of: the link of the mean, the classes if there are any, and the dispersion of counts.
+
+    >>> Outcome("logit", np.array(["ill", "well"])).link
+    'logit'
+    """
+
+    link: str | None = None  # as in `Predictive`
+    classes: NDArray[Any] | None = None
+    dispersion: float = 0.0
+    event_times: FloatArray | None = None  # (2, T) strata and times of events
+    baseline: Callable[[FloatArray], FloatArray] | None = (
+        None  # cumulative hazard (T,) of the average row, from η (N,)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """η = intercept + X_C coef for each of K outcomes, in the units of X, where C are the panel's columns.
+
+    Its means are those of the reference as closely as a linear predictor in C can have them. Draws are the same for
+    draws from the reference, of which the rule's own coefficients are the centre.
+    """
+
+    columns: IntArray  # (c,) of X, sorted: the members' and those always included
+    n_columns: int  # of X
+    names: NDArray[Any] | None  # (c,)
+    outcome: Outcome
+    intercept: FloatArray  # (K,)
+    coef: FloatArray  # (K, c)
+    drawn_intercepts: FloatArray  # (D, K); D = 0 if the reference has no draws
+    drawn_coefs: FloatArray  # (D, K, c)
+    scales: FloatArray  # (D or 1, K) of numbers: noise, and what each draw's rule leaves unexplained
+    hazard: FloatArray | None = None  # (T,) cumulative, of the average row, at the times of events
+
+    def linear(self, X: Any) -> FloatArray:
+        """η of new rows (n, K)."""
+        return np.asarray(self.intercept + self.rows(X) @ self.coef.T)
+
+    def rows(self, X: Any) -> FloatArray:
+        """The panel's columns (n, c) of new rows, which have these, those of the fit, or others with their names."""
+        if self.names is not None and hasattr(X, "columns") and hasattr(X, "loc"):
+            missing = [name for name in self.names if name not in X.columns]
+            if missing:
+                raise ValueError(f"X must have the panel's {len(self.names)} columns, but lacks {missing[0]!r}.")
+            X = X[list(self.names)].to_numpy()
+        X = table(X)
+        if X.shape[1] not in (self.n_columns, len(self.columns)):
+            raise ValueError(
+                f"X must have the panel's {len(self.columns)} columns, or all {self.n_columns} of the fit, got "
+                f"{X.shape[1]}."
+            )
+        if X.shape[1] == self.n_columns:
+            X = X[:, self.columns]
+        return np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
+
+    def laws(self, X: Any) -> list[PredictiveMixture]:
+        """The predictive law of new rows for each outcome, a mixture over the draws' rules."""
+        rows = self.rows(X)
+        drawn = self.drawn_intercepts[:, :, None] + self.drawn_coefs @ rows.T
+        if not len(drawn):
+            drawn = (self.intercept + rows @ self.coef.T).T[None]
+        return [self._law(drawn[:, k], self.scales[:, k, None]) for k in range(drawn.shape[1])]
+
+    def _law(self, latent: FloatArray, noise: FloatArray) -> PredictiveMixture:
+        link, none, dispersion = self.outcome.link, np.zeros_like(latent), self.outcome.dispersion
+        weights = np.full(len(latent), 1 / len(latent))
+        if link is None:
+            return PredictiveMixture(weights, latent, noise + none, latent, none, np.inf)
+        if link == "log":
+            found = count_law(latent, none, dispersion)
+            return PredictiveMixture(
+                weights, found.mean, found.scale, latent, none, np.inf, link, np.full(len(latent), dispersion)
+            )
+        mean = np.asarray(INVERSE_LINKS[link](latent))
+        return PredictiveMixture(weights, mean, np.sqrt(np.abs(mean * (1 - mean))), latent, none, np.inf, link)
+
+    def means(self, X: Any) -> FloatArray:
+        """E[y], the probability of each class (against the rest), expected counts or log hazard ratios (n, K)."""
+        eta, link = self.linear(X), self.outcome.link
+        return eta if link is None else np.asarray(np.exp(eta) if link == "log" else INVERSE_LINKS[link](eta))
+
+    def probabilities(self, X: Any) -> FloatArray:
+        """Of each class (n, K), rows summing to one."""
+        p = self.means(X)
+        return np.hstack([1 - p, p]) if p.shape[1] == 1 else np.asarray(p / p.sum(axis=1, keepdims=True))
+
+    def survival(self, X: Any, stratum: int) -> NDArray[Any]:
+        """P(no event until t) of new rows (n,), functions of t."""
+        assert self.outcome.event_times is not None
+        assert self.hazard is not None
+        here = self.outcome.event_times[0] == stratum
+        if not here.any():
+            known = np.unique(self.outcome.event_times[0]).astype(int).tolist()
+            raise ValueError(f"stratum must be one in which an event happened, {known}, got {stratum!r}.")
+        values = np.exp(-np.outer(np.exp(self.linear(X)[:, 0]), self.hazard[here]))
+        return step_functions(self.outcome.event_times[1, here], values, before=1.0)
+
+
+def fitted_rule(
+    reference: Reference,
+    design: Design,
+    C: IntArray,
+    covariates: Design,
+    outcome: Outcome,
+    columns: IntArray,
+    n_columns: int,
+    names: NDArray[Any] | None,
+) -> Rule:
+    """The rule in the columns C of a design and all covariates, which are `columns` (c,) of X.
+
+    Its coefficients solve Zᵀ(slope(Zβ) − slopes) = 0 for Z with intercept, so that its means have the reference's
+    product with every column. Draws β_d minimise |η_d − Zβ|²_H.
+    """
+    Z = np.concatenate([design.column_rows(C), covariates.column_rows(np.arange(covariates.shape[1]))])
+    beta = np.stack([
+        fitted_coefficients(Expected(terms, slope, float(eta.mean())), Z.T, 0.0)
+        for terms, slope, eta in zip(reference.terms, reference.slopes, reference.eta, strict=True)
+    ])  # fmt: skip
+    drawn, scales = _drawn(reference, np.vstack([np.ones(Z.shape[1]), Z]), beta)
+    scale = np.concatenate([design.inverse_scale[C], covariates.inverse_scale])
+    centre = np.concatenate([design.centre[C], covariates.centre])
+    order = np.argsort(columns, kind="stable")
+
+    def in_units(b: FloatArray) -> tuple[FloatArray, FloatArray]:
+        coef = b[..., 1:] * scale
+        return b[..., 0] - coef @ centre, coef[..., order]
+
+    return Rule(
+        columns[order], n_columns, None if names is None else names[columns[order]], outcome,
+        *in_units(beta), *in_units(drawn), scales,
+        None if outcome.baseline is None else outcome.baseline(beta[0, 0] + beta[0, 1:] @ Z),
+    )  # fmt: skip
+
+
+def _drawn(reference: Reference, Z: FloatArray, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Coefficients (D, K, 1 + c) that repeat each draw, with mean β, and scales (D or 1, K) of new numbers.
+
+    A scale is √(noise + what the rule leaves of the draw per row).
+    """
+    noise = np.zeros((1, len(beta))) if reference.noise is None else reference.noise[None]
+    if reference.draws is None:
+        return np.empty((0, *beta.shape)), np.sqrt(noise)
+    weighted = reference.curvature.times(Z)
+    inner = weighted @ Z.T
+    found = reference.draws @ np.linalg.solve(inner + FAINT * np.trace(inner) * np.eye(len(Z)), weighted).T
+    if reference.noise is not None:
+        noise = noise + reference.squared(reference.draws - found @ Z) / reference.rows
+    return found + (beta - found.mean(axis=0)), np.sqrt(noise)
