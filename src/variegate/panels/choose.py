@@ -20,7 +20,7 @@ from .reference import Reference
 from .rule import Outcome
 from .search import Search, guarding_ridge
 
-EXPLAINED = 0.1  # without draws, the guarding ridge may hide this share of the reference
+HIDDEN = 0.05  # the guarding ridge may hide this share of what the model explains, and no more than it does not know
 LINKS = {"regression": None, "classification": "logit", "counts": "log"}
 NEVER = 1e-4  # probabilities are at least this far from 0 and 1, where log-odds say nothing about a model
 
@@ -108,7 +108,7 @@ def prepared(
     fixed = np.vstack([np.ones(design.shape[0]), covariates.column_rows(np.arange(covariates.shape[1]))])
     form = Form(design, reference.curvature, reference.targets, fixed, Units.of(candidates.unit))
     unknown = reference.uncertainty
-    tolerance = EXPLAINED * float(form.total.sum()) if unknown is None else unknown
+    tolerance = min(HIDDEN * float(form.total.sum()), np.inf if unknown is None else unknown)
     open_ = np.ones(candidates.n_units, dtype=bool)
     open_[np.union1d(included, excluded)] = False
     search = Search(

@@ -20,6 +20,7 @@ from .search import EXACT, Search
 
 ENOUGH = 0.3  # of the reference's own uncertainty: finds 20 of 20 blocks (.26; 19 features .32), nothing on noise
 REMAINDER = 0.05  # of what the reference explains: where its uncertainty is large (colon), it would allow any loss
+NOTHING = 0.05  # of the reference's own uncertainty: noise explains less than .03, all real tables more than .5
 LONGEST = 60  # features; the suggested size is at most this
 FAMILY = 200  # exchanges that are compared draw by draw
 DIVERSITIES = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
@@ -65,10 +66,11 @@ class Panels:
     def is_enough(self, S: IntArray) -> bool:
         """Whether S loses little of what the model does not know itself, and of what it explains.
 
-        A set without members is enough if nothing predicts: all that is explained is little against what is not known.
+        A set without members is enough if nothing predicts: what is explained is next to nothing of what is not known.
         """
-        few = len(S) == len(self.search.included)
-        return self.of_uncertainty(S) <= ENOUGH and (few or self.lost(S) <= REMAINDER)
+        if len(S) == len(self.search.included):
+            return self.of_uncertainty(S) <= NOTHING
+        return self.of_uncertainty(S) <= ENOUGH and self.lost(S) <= REMAINDER
 
     def _first_enough(self) -> int:
         if self.reference.uncertainty is None:
