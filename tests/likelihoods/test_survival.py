@@ -9,7 +9,7 @@ from scipy import integrate
 from scipy.special import gammaln
 from statsmodels.duration.hazard_regression import PHReg
 
-from variegate.likelihoods import Cox, laplace
+from variegate.likelihoods import Cox, EvidenceWarning, laplace
 from variegate.likelihoods.auxiliary import Auxiliary
 from variegate.likelihoods.risk_sets import Sweeps, sums_at_places, sums_over_intervals
 from variegate.likelihoods.survival import CoxTerms, efron
@@ -278,5 +278,5 @@ def test_warns_of_stopping_below_the_mode_only_if_it_matters(monkeypatch):
     monkeypatch.setattr(laplace, "SETTLED", -1.0)  # it never stops by itself, though it arrives
     Cox(X, time, event).log_evidence(np.arange(3))
     monkeypatch.setattr(laplace, "MAX_STEPS", 1)
-    with pytest.warns(RuntimeWarning, match="nats below the mode"):
+    with pytest.warns(EvidenceWarning, match="nats below the mode"):
         Cox(X, time, event).log_evidence(np.arange(3))
