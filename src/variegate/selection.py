@@ -202,7 +202,7 @@ class Selection:
         likelihood, law = components[0].likelihood, self._law_at_mean(components[0])
         if law.link == "hazard":
             cox = likelihood.likelihood if isinstance(likelihood, Grouped) else likelihood
-            return PredictedOutcome(law.link, event_times=cox.event_times, baseline=cox.baseline_at)
+            return PredictedOutcome(law.link, event_times=cox.event_times, baseline=cox.terms.cumulative_hazard)
         dispersion = (
             sum(one.weight * self._law_at_mean(one).dispersion for one in components) if law.link == "log" else 0.0
         )

@@ -1,6 +1,7 @@
 """Survival and counts from the command line."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -58,6 +59,24 @@ def test_survival_from_table_to_risks(run, folder):
     again = run("select", "--config", "variegate-out/run.json", "--out", "again", *QUICK)
     assert again.code == 0, again.err
     assert pd.read_csv("again/selection.csv").equals(table)
+
+
+@pytest.mark.parametrize("outcome", ["times", "classes"])
+def test_evidences_that_do_not_converge_are_summarised_everywhere(run, folder, monkeypatch, outcome):
+    monkeypatch.setattr("variegate.likelihoods.laplace.MAX_STEPS", 1)
+    monkeypatch.setattr("variegate.likelihoods.ep.MAX_SWEEPS", 2)
+    patients().to_csv("p.csv", index=False)
+    given = {"times": ("--time", "months", "--event", "status"), "classes": ("--outcome", "status")}[outcome]
+    how = {"times": "Laplace's method stopped", "classes": "expectation propagation stopped"}[outcome]
+    ran = run("select", "p.csv", *given, "--exclude", "months" if outcome == "classes" else "age", "--max-iter", "4")
+    assert ran.code == 0, ran.err
+    assert ran.err.count("did not converge") == 1
+    assert how in ran.err
+    record = json.loads((folder / "variegate-out/run.json").read_text())
+    (warning,) = (w["text"] for w in record["warnings"] if w["kind"] == "EvidenceWarning")
+    assert re.search(r"The evidence of \d+ sets? did not converge", warning)
+    page = (folder / "variegate-out/report.html").read_text()
+    assert "did not converge, so that their probability is rough" in page
 
 
 def test_counts_from_table_to_predictions(run, folder):

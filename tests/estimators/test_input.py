@@ -150,6 +150,13 @@ def test_one_class():
         quick("classifier").fit(X, ["a"] * len(X))
 
 
+@pytest.mark.filterwarnings("ignore:The number of unique classes")  # scikit-learn's
+def test_classes_of_one_row_each():
+    X, _ = problem("classifier")
+    with pytest.raises(ValueError, match=r"classes with several rows, got \d+ classes of one row each"):
+        quick("classifier").fit(X, [f"row {i}" for i in range(len(X))])
+
+
 @pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
 @both
 def test_copies_and_constants_among_the_columns(task):

@@ -7,7 +7,7 @@ import pytest
 from scipy import special
 from scipy.sparse import csc_array
 
-from variegate.likelihoods import Logistic, ep, skew
+from variegate.likelihoods import EvidenceWarning, Logistic, ep, skew
 from variegate.likelihoods.approximate import FIXED_VARIANCE
 
 LINKS = ("logit", "probit")
@@ -341,8 +341,11 @@ def test_separated_classes_are_finite(link, c):
 def test_a_site_left_behind_is_reported(monkeypatch):
     X, y = problem()
     monkeypatch.setattr(ep, "MAX_SWEEPS", 2)
-    with pytest.warns(RuntimeWarning, match="stopped after 2 sweeps"):
-        Logistic(X, y).log_evidence(np.array([0]))
+    model = Logistic(X, y)
+    with pytest.warns(EvidenceWarning, match="of 1 set did not converge.*expectation propagation stopped"):
+        model.log_evidence(np.array([0]))
+    model.with_slab_precision(2.0).log_evidence(np.array([0, 1]))  # one warning is enough
+    assert len(model.unsettled.sets) == 2
 
 
 def test_batches_are_cut_anywhere(monkeypatch, rng):

@@ -51,6 +51,11 @@ class DiverseClassifier(ClassifierMixin, DiverseSelector):  # type: ignore[misc]
         self.classes_, codes = sorted_classes(y)
         if len(self.classes_) < 2:
             raise ValueError(f"y must hold at least two classes, got only one class: {self.classes_.tolist()[0]!r}.")
+        if 2 < len(self.classes_) == len(codes):
+            raise ValueError(
+                f"y must hold classes with several rows, got {len(codes)} classes of one row each: nothing to learn; "
+                "use DiverseRegressor for numbers, or merge classes."
+            )
         weightless = np.flatnonzero(np.bincount(codes, weights=weights) == 0)
         if len(weightless):
             raise ValueError(

@@ -25,7 +25,7 @@ from ..inference import (
     sample,
 )
 from ..inference import fit as fit_bound
-from ..likelihoods import Grouped, SumLikelihood, sample_weights
+from ..likelihoods import Grouped, SumLikelihood, sample_weights, unsettled_of
 from ..messages import Argument, Message
 from ..naming import column_labels, find_positions
 from ..posterior import Posterior
@@ -208,6 +208,8 @@ class Search:
     ) -> Sample | Fit:
         """Run the solver; `quick` gives a rough posterior."""
         settings = self.settings()
+        for found in unsettled_of(target.likelihood):  # `end_of_fit` warns of them
+            found.counting = True
         if quick and isinstance(settings, ChainSettings):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)

@@ -16,7 +16,7 @@ from ..candidates import Candidates, reference_columns
 from ..groups import Group
 from ..inference import Certificate, Fit, Sample
 from ..large import LargeTable, as_large_table, is_out_of_core
-from ..likelihoods import new_rows, table
+from ..likelihoods import end_of_fit, new_rows, table, unsettled_of
 from ..messages import Argument, Message, Words
 from ..panels import Panel
 from ..predictions import PredictiveMixture, average_predictions
@@ -140,6 +140,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             found = certified(search, Screen.of(as_large_table(X), self._task, y, weights), references)
         else:
             found = search.in_memory(X, y, weights, references)
+        end_of_fit(unsettled_of(found.posterior.target.likelihood), stacklevel=4)
         return replace(found, classes=getattr(self, "classes_", None))
 
     def _search(self, asked: Parameters) -> Search:

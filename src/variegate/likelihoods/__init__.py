@@ -12,6 +12,7 @@ from .checks import new_rows as new_rows
 from .checks import sample_weights as sample_weights
 from .checks import table as table
 from .combined import SumLikelihood
+from .combined import unsettled_of as unsettled_of
 from .counts import NegativeBinomial, Poisson
 from .counts import PoissonTerms as PoissonTerms
 from .counts import count_law as count_law
@@ -52,6 +53,8 @@ from .terms import Logits as Logits
 from .terms import Squares as Squares
 from .terms import fitted_coefficients as fitted_coefficients
 from .terms import fitted_predictor as fitted_predictor
+from .unsettled import EvidenceWarning
+from .unsettled import end_of_fit as end_of_fit
 
 __all__ = [
     "AugmentedLikelihood",
@@ -59,6 +62,7 @@ __all__ = [
     "Cox",
     "CustomLikelihood",
     "Derivatives",
+    "EvidenceWarning",
     "ExchangeLikelihood",
     "ExpandedLikelihood",
     "FlipGains",

@@ -16,6 +16,7 @@ from .flips import Factor, additions, complements, exchanges, factorise, removal
 from .probe import Probe
 from .projection import covariate_design
 from .protocol import Coefficients, FlipGains, Predictive, QuadraticForm
+from .unsettled import Unsettled
 
 FIXED_VARIANCE = 100.0  # prior variance of the intercept and of the standardised covariates' coefficients
 BATCH_BYTES = 1 << 22  # products with X are batched over sets up to this size
@@ -64,6 +65,7 @@ class ApproximateLikelihood:
         self._fixed = np.vstack([ones, self._covariates.columns(np.arange(C.shape[1])).T])
         self._intercept = intercept
         self._answers: dict[bytes, Factor] = {}
+        self.unsettled = Unsettled()
 
     # --- subclasses implement these -----------------------------------------------------------------------------
 

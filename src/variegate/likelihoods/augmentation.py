@@ -40,7 +40,7 @@ class Predictor(NamedTuple):
     def log_densities(self, scales: FloatArray) -> FloatArray:
         """Log density for each λ (J,), up to a constant. O(JN)."""
         margin, log_cdf = self.signs * self.eta, log_ndtr if self.probit else log_expit
-        likelihood = np.array([self.weights @ log_cdf(scale * margin) for scale in scales])
+        likelihood = log_cdf(scales[:, None] * margin) @ self.weights
         return np.asarray(likelihood - 0.5 * self.squares * np.square(scales) + self.n_fixed * np.log(scales))
 
     def auxiliary(self, scale: float, rng: np.random.Generator) -> Auxiliary:

@@ -7,6 +7,8 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from ..types import FloatArray, IntArray
+from .approximate import ApproximateLikelihood
+from .grouped import Grouped
 from .probe import Probe
 from .protocol import (
     AugmentedLikelihood,
@@ -17,6 +19,7 @@ from .protocol import (
     QuadraticForm,
     QuadraticLikelihood,
 )
+from .unsettled import Unsettled
 
 
 class Predictors(NamedTuple):
@@ -33,6 +36,20 @@ class Predictors(NamedTuple):
     def auxiliary(self, scale: float, rng: np.random.Generator) -> list[Any]:
         """New auxiliary variables of each part."""
         return [None if part is None else part.auxiliary(scale, rng) for part in self.parts]
+
+
+def unsettled_of(likelihood: Any) -> list[Unsettled]:
+    """The notes on evidences that did not converge, of each part of a likelihood.
+
+    >>> from variegate.likelihoods import Gaussian
+    >>> unsettled_of(Gaussian(np.eye(3), np.arange(3.0)))
+    []
+    """
+    if isinstance(likelihood, SumLikelihood):
+        return [found for part in likelihood.parts for found in unsettled_of(part)]
+    if isinstance(likelihood, Grouped):
+        return unsettled_of(likelihood.likelihood)
+    return [likelihood.unsettled] if isinstance(likelihood, ApproximateLikelihood) else []
 
 
 class SumLikelihood:

@@ -4,7 +4,6 @@ All sites are updated together, so a sweep is a few matrix products. Sweeps conv
 leverage (k ≪ N); if the distance to the fixed point grows, the step is halved for a while.
 """
 
-import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -48,6 +47,7 @@ class Solution(NamedTuple):
     sites: FloatArray  # (2, N) precision τ and shift ν of each copy
     factor: Factor
     log_evidence: float
+    gap: float  # distance from the fixed point if the sites did not converge, else 0
 
 
 def cold_sites(power: FloatArray) -> FloatArray:
@@ -65,22 +65,16 @@ def solve(problem: Problem, start: FloatArray, tolerance: float = TOLERANCE) -> 
         factor, V, marginals = _marginals(problem, sites)
         gap = max(propose(marginals, sites, problem.power, problem.probit, out))
         if gap < (tolerance if sweep <= PATIENCE else GOOD_ENOUGH):
+            gap = 0.0
             break
         step = max(0.5 * step, 0.05) if gap > before else min(1.5 * step, 1.0)
         before = gap
         sites = sites + step * (out[:2] - sites) if step < 1.0 else out[:2].copy()
-    else:
-        warnings.warn(
-            f"expectation propagation stopped after {MAX_SWEEPS} sweeps, {gap:.1e} from its fixed point; "
-            "a larger slab precision makes it converge.",
-            RuntimeWarning,
-            stacklevel=4,
-        )
     log_prior = float(np.log(problem.prior).sum())
     value = 0.5 * (log_prior - factor.log_det + factor.explained) + float(problem.copies @ out[2])
     if rows <= SMALL_SAMPLE:
         value += correction(V, problem.copies, skewnesses(marginals, sites, problem.power, problem.probit))
-    return Solution(sites, factor, value)
+    return Solution(sites, factor, value, gap)
 
 
 def _marginals(problem: Problem, sites: FloatArray) -> tuple[Factor, FloatArray, FloatArray]:

@@ -1,7 +1,6 @@
 """Any log-likelihood of a linear predictor, with the coefficients integrated out by Laplace's method."""
 
 import copy
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
@@ -118,12 +117,7 @@ class Laplace(ApproximateLikelihood, Generic[SomeTerms]):
             step *= min(1.0, STEEPEST / max(float(np.abs(step @ Zt).max()), STEEPEST))
             here = _climbed(at, here, step)
         if not gained <= NOTICEABLE:  # or NaN
-            warnings.warn(
-                f"Laplace's method stopped {gained:.1e} nats below the mode; a larger slab precision makes it "
-                "converge.",
-                RuntimeWarning,
-                stacklevel=4,
-            )
+            self.unsettled.add(S, f"Laplace's method stopped {gained:.1e} nats below the mode")
         slab = 0.5 * float(np.log(prior).sum()) - 0.5 * factor.log_det
         return Solution(given, factor, here.value + slab), here.w
 

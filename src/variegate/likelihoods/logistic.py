@@ -75,16 +75,18 @@ class Logistic(ApproximateLikelihood):
     def _solve(self, S: IntArray) -> Solution:
         solved = ep.solve(self._problem(S), self._recent.nearest(S), self._tolerance)
         self._recent.add(S, solved.sites)
-        return self._solution(solved)
+        return self._solution(S, solved)
 
     def _solve_anew(self, S: IntArray) -> Solution:
-        return self._solution(ep.solve(self._problem(S), ep.cold_sites(self._power)))
+        return self._solution(S, ep.solve(self._problem(S), ep.cold_sites(self._power)))
 
     def _problem(self, S: IntArray) -> ep.Problem:
         Zt = self._rows(S) * self._signs
         return ep.Problem(Zt, self._prior(S), self._copies, self._power, self.link == "probit")
 
-    def _solution(self, solved: ep.Solution) -> Solution:
+    def _solution(self, S: IntArray, solved: ep.Solution) -> Solution:
+        if solved.gap:
+            self.unsettled.add(S, f"expectation propagation stopped {solved.gap:.1e} from its fixed point")
         given = Auxiliary(self._copies * solved.sites[0], self._signs * self._copies * solved.sites[1])
         return Solution(given, solved.factor, solved.log_evidence)
 

@@ -1,0 +1,62 @@
+"""Sets whose approximate evidence did not converge."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ..messages import Argument, Message, counted
+from ..types import IntArray
+
+
+class EvidenceWarning(UserWarning):
+    """The approximate evidence of some sets did not converge, so that their probability is rough.
+
+    >>> import warnings
+    >>> warnings.filterwarnings("ignore", category=EvidenceWarning)
+    >>> warnings.resetwarnings()
+    """
+
+
+@dataclass
+class Unsettled:
+    """The sets whose evidence did not converge, shared by all twins of a likelihood.
+
+    The first of them is a warning, unless a fit counts them, which warns once at its end.
+
+    >>> import numpy as np
+    >>> found = Unsettled(counting=True)
+    >>> found.add(np.array([0, 2]), "Laplace's method stopped up to 0.1 nats below the mode")
+    >>> len(found.sets)
+    1
+    """
+
+    counting: bool = False
+    sets: dict[bytes, str] = field(default_factory=dict)  # and what happened
+
+    def add(self, S: IntArray, what: str) -> None:
+        """Note the set S."""
+        self.sets[S.tobytes()] = what
+        if len(self.sets) == 1 and not self.counting:
+            _warn([self], stacklevel=6)
+
+
+def end_of_fit(found: Sequence[Unsettled], stacklevel: int) -> None:
+    """Warn of all sets that a fit noted."""
+    _warn(found, stacklevel + 1)
+    for some in found:
+        some.counting = False
+
+
+def _warn(found: Sequence[Unsettled], stacklevel: int) -> None:
+    sets = {S: what for some in found for S, what in some.sets.items()}
+    if sets:
+        warnings.warn(
+            Message(
+                f"The evidence of {counted(len(sets), 'set')} did not converge, so that their probability is rough (",
+                f"{next(iter(sets.values()))}); a larger ",
+                Argument("slab_precision"),
+                " makes it converge.",
+            ),
+            EvidenceWarning,
+            stacklevel=stacklevel,
+        )
