@@ -1,5 +1,7 @@
 """What chains and variational fits return, against enumeration of the target and of q."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -167,6 +169,18 @@ def test_map_is_the_best_set_of_the_target(posterior, exact):
     if posterior.target.size is None:
         four = [v for T, v in zip(exact.sets, exact.log_joint, strict=True) if len(T) == 4]
         assert posterior.target.log_joint(posterior.map(4)) == pytest.approx(max(four), abs=1e-8)
+
+
+def test_the_search_ends_though_the_evidence_of_a_set_changes(monkeypatch):
+    posterior, exact, calls = sampled(two_copies("dpp")), Target.log_joint, itertools.count()
+
+    def drifting(target, S):
+        n = next(calls)
+        assert n < 20_000, "the search does not end"
+        return exact(target, S) - 1e-6 * n
+
+    monkeypatch.setattr(Target, "log_joint", drifting)
+    assert posterior.map().tolist() in ([0, 2], [1, 2])
 
 
 def test_alternatives_are_good_distinct_and_ranked(posterior, exact):

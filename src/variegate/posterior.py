@@ -10,7 +10,7 @@ import numpy.typing as npt
 from .diagnostics import Bound, Diagnostics
 from .dpp import IndependentSets, SetDistribution
 from .groups import Group, groups_of
-from .inference import Fit, Sample, Target, best_exchanges, grow, polish, resize, smooth
+from .inference import Fit, Sample, Target, best_exchanges, climb, grow, polish, resize, smooth
 from .naming import find_positions
 from .predictions import Component, PredictiveMixture, average_predictions
 from .sets import as_count, as_size, jaccard_distance
@@ -93,9 +93,17 @@ class Posterior:
     def q(self) -> SetDistribution:
         """The member of the family over features neither included nor excluded; its `items` are column positions.
 
-        It has the inclusion probabilities of the chains, or is the optimum of the ELBO.
+        It has the inclusion probabilities of the chains to within `q_difference`, or is the optimum of the ELBO.
         """
         return self.fit.q
+
+    @property
+    def q_difference(self) -> float:
+        """Largest difference between the inclusion probabilities of q and of the posterior; zero if q is the fit.
+
+        It is large where no member of the family has these probabilities, such as 0.9 for each of two copies.
+        """
+        return self.fit.q_difference
 
     @property
     def included(self) -> IntArray:
@@ -202,12 +210,7 @@ class Posterior:
         best = max(ends, key=self.target.log_joint)
         if self.target.log_joint(sampled) > self.target.log_joint(best):
             best = polish(self.target, sampled, keep_size=fixed, settled=settled)
-        while True:
-            rivals = [T for _, T in best_exchanges(self.target, best, settled)]
-            better = max(rivals, key=self.target.log_joint, default=best)
-            if self.target.log_joint(better) <= self.target.log_joint(best) + 1e-9:
-                break
-            best = polish(self.target, better, keep_size=fixed, settled=settled)
+        best, rivals = climb(self.target, best, keep_size=fixed, settled=settled)
         return sorted(_distinct([best, *ends, *rivals]), key=lambda S: -self.target.log_joint(S))
 
     def _from_q(self, size: int | None) -> IntArray:

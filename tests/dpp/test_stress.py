@@ -20,6 +20,9 @@ def check_against(phi, theta):
     log_weights = np.array([float(mpmath.log(w)) if w else -np.inf for w in oracle.weights])
     got = np.array([q.log_prob(S) for S in oracle.sets]) + q.log_normalizer
     np.testing.assert_allclose(got, log_weights, rtol=1e-9, atol=1e-8)
+    for t in (-300.0, -30.0, 30.0, 300.0):  # large and small eigenvalues in turn decide
+        want = logsumexp(log_weights + t * oracle.sizes)
+        assert q.size_law.log_normalizer(t) == pytest.approx(want, rel=1e-9, abs=1e-6)
     for k in range(q.rank + 1):
         at_k = oracle.sizes == k
         prob, _ = oracle.where(at_k)

@@ -121,6 +121,21 @@ def test_prior_log_odds():
     np.testing.assert_array_equal(tilted, listed)
 
 
+@pytest.mark.parametrize("odds", [40.0, 500.0, -40.0, -500.0])
+@pytest.mark.parametrize("options", [{}, {"screen": 4}])
+def test_log_odds_as_good_as_infinite(odds, options):
+    found = regress(prior_log_odds={"e": odds}, **options).fit(FRAME, Y).inclusion_probabilities_
+    limit = regress(prior_log_odds={"e": np.sign(odds) * 30.0}, **options).fit(FRAME, Y).inclusion_probabilities_
+    np.testing.assert_allclose(found, limit, atol=1e-9)
+    assert found[4] == pytest.approx(float(odds > 0), abs=1e-9)
+
+
+def test_log_odds_at_both_ends():
+    odds = [-500.0] * 5 + [500.0, 300.0, *[0.0] * (M - 7)]
+    found = regress(prior_log_odds=odds, expected_size=3.0).fit(X, Y).inclusion_probabilities_
+    np.testing.assert_allclose(found[:7], [0.0] * 5 + [1.0] * 2, atol=1e-9)
+
+
 @pytest.mark.parametrize(("make", "y"), [(regress, Y), (classify, LABELS)])
 def test_diversity_zero_is_bernoulli(make, y):
     found = make(diversity=0, max_iter=3).fit(FRAME, y)

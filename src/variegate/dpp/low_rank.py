@@ -23,7 +23,7 @@ from ..sets import (
 )
 from ..types import AnyFloatArray, FloatArray, IntArray
 from . import maximise, poisson_binomial
-from .decomposition import Decomposition, decompose
+from .decomposition import Decomposition, decompose, lift_for_eigenvalues
 from .sampling import draw_projections
 from .sizes import Trials
 from .span import Rows, Span, log_row_norms, uncertainty
@@ -140,8 +140,9 @@ class LowRankDPP:
     @underflow_is_zero
     def log_eigenvalues(self) -> FloatArray:
         """Logs of the non-zero eigenvalues of L. O(Md²)."""
-        mu = self._numerics.spectrum.mu
-        return np.asarray(logit(mu[mu > 0]))
+        lift = lift_for_eigenvalues(self.rows, self.theta)
+        numerics = decompose(self.rows, self.theta + lift) if lift else self._numerics
+        return numerics.log_odds - lift
 
     @property
     def size_law(self) -> Trials:

@@ -29,7 +29,8 @@ CLOSE = 1e-3  # largest remaining difference; Monte Carlo errors are ten times a
 def with_inclusion_prob(start: Family, probabilities: FloatArray, size: int | None = None) -> Family:
     """The member of `start`'s family with these inclusion probabilities (M,), among sets of size `size` if given.
 
-    Probabilities that no member has, such as 0.9 for each of two copies, are approximated. O(Md²) per iteration.
+    Probabilities that no member has, such as 0.9 for each of two copies, are approximated, and after ROUNDS rounds the
+    search stops: compare `inclusion_prob()` with what was asked for. O(Md²) per round.
 
     >>> from variegate.dpp import LowRankDPP
     >>> twins = LowRankDPP([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [0.0, 0.0, 0.0])

@@ -19,6 +19,7 @@ from .chain.sample import Hyperparameters, Sample, sample
 from .chain.sample import can_sample as can_sample
 from .chain.settings import ChainSettings
 from .local_search import best_exchanges as best_exchanges
+from .local_search import climb as climb
 from .local_search import grow as grow
 from .local_search import polish as polish
 from .local_search import resize as resize

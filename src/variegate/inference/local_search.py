@@ -75,6 +75,24 @@ def best_exchanges(target: Target, S: IntArray, settled: IntArray = NOTHING) -> 
     ]
 
 
+def climb(
+    target: Target, S: IntArray, *, keep_size: bool, settled: IntArray = NOTHING
+) -> tuple[IntArray, list[IntArray]]:
+    """The best set reached from S by exchanges and `polish`, and its rivals: the best exchange of each member.
+
+    No set is visited twice, so the climb ends even if the evidence of a set is not always the same to the last digit.
+    """
+    visited: set[bytes] = set()
+    rivals: list[IntArray] = []
+    while S.tobytes() not in visited:
+        visited.add(S.tobytes())
+        rivals = [T for _, T in best_exchanges(target, S, settled)]
+        better = _best_of(target, rivals, target.log_joint(S))
+        if better is not None:
+            S = polish(target, better[0], keep_size=keep_size, settled=settled)
+    return S, rivals
+
+
 def grow(target: Target, size: int | None, start: IntArray = NOTHING, excluded: IntArray = NOTHING) -> IntArray:
     """Add the feature with the largest gain, except `excluded`, until there are `size` or while gains are positive."""
     S = start

@@ -324,11 +324,9 @@ class Target:
 
     def _known_evidence(self, S: IntArray) -> float:
         key = S.tobytes()
-        known = self._cache.get(key)
-        if known:
-            return known.log_evidence
-        if key not in self._evidence:
-            self._evidence[key] = self.likelihood.log_evidence(S)
+        if key not in self._evidence:  # first, so that a set keeps its value if it is evaluated later
+            known = self._cache.get(key)
+            self._evidence[key] = known.log_evidence if known else self.likelihood.log_evidence(S)
             _forget(self._evidence, EVIDENCES)
         return self._evidence[key]
 

@@ -6,9 +6,10 @@ import pytest
 from chain_problems import Enumerated, Pace, close, g_test, make_target, model_of, walk
 from inference_problems import correlated_data, similarity_of_columns
 from oracle import all_sets
+from variegate.dpp import Trials
 from variegate.inference import ChainSettings, ConvergenceWarning, Target, sample
 from variegate.inference.chain.enumeration import enumerate_sets
-from variegate.inference.chain.grid import grid_of
+from variegate.inference.chain.grid import PriorSizes, grid_of
 from variegate.likelihoods import Gaussian
 from variegate.posterior import Posterior
 from variegate.priors import dpp_prior
@@ -97,3 +98,9 @@ def test_the_grid_of_expected_sizes_reaches_half_of_any_rank(rank):
     assert np.isfinite(grid.log_kappa).all()
     assert (np.diff(grid.log_kappa) > 0).all()
     assert prior.shifted(grid.log_kappa[-1]).expected_size > 0.499 * rank
+
+
+@pytest.mark.parametrize("size", [0.1, 2.0, 31.5, 32.5])
+def test_any_expected_size_with_features_left_out_and_log_odds_of_500(size):
+    sizes = PriorSizes(Trials(np.array([500.0, 0.0, -500.0])), others=30, log_other=0.0)
+    assert sizes.expected(sizes.shift(size)) == pytest.approx(size)

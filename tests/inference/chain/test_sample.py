@@ -1,5 +1,7 @@
 """How `sample` behaves, and the q it returns."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ from chain_problems import make_target
 from variegate.dpp import LowRankDPP
 from variegate.inference import ChainSettings, ConvergenceWarning, Target, sample
 from variegate.inference.chain import run
-from variegate.likelihoods import CustomLikelihood
+from variegate.likelihoods import CustomLikelihood, Gaussian
 from variegate.priors import bernoulli_prior
 
 pytestmark = pytest.mark.usefixtures("chains")
@@ -76,6 +78,28 @@ def test_q_has_the_inclusion_probabilities_of_the_chain(size):
     assert isinstance(found.q, LowRankDPP)
     reached = found.q.inclusion_prob() if size is None else found.q.inclusion_prob_fixed_size(size)
     assert np.abs(reached - found.inclusion).max() < 2e-3
+    assert found.q_difference == np.abs(reached - found.inclusion).max()
+
+
+def test_q_that_cannot_have_the_inclusion_probabilities_warns():
+    """Two copies with 0.9 each: no DPP has that."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    phi = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    target = Target(Gaussian(X, X.sum(axis=1)), bernoulli_prior(3, expected_size=1), phi=phi)
+    found = sample(target, 1)
+    assert found.inclusion.min() > 0.9
+    with pytest.warns(ConvergenceWarning, match="only to within 0.5"):
+        reached = found.q.inclusion_prob()
+    assert found.q_difference == np.abs(reached - found.inclusion).max() > 0.4
+
+
+def test_conditions_repeat_with_a_fit_and_differ_between_fits():
+    found = sample(make_target(M=8), 1, GIVEN)
+    other = replace(found, inclusion=np.nextafter(found.inclusion, 0.0))
+    first, again, others = (each.given(NONE, np.array([0])).inclusion for each in (found, found, other))
+    np.testing.assert_array_equal(first, again)
+    assert (first != others).any()
 
 
 def test_q_under_conditions_is_over_the_open_features():

@@ -53,7 +53,12 @@ class PriorSizes(NamedTuple):
         if not self.others:
             return self.law.shift(size)
         middle = float(np.log(size / (self.others + self.law.rank))) - self.log_other
-        return float(brentq(lambda t: self.expected(t) - size, middle - 50.0, middle + 50.0, xtol=1e-12))
+        low, high = middle - 50.0, middle + 50.0
+        while self.expected(low) > size:
+            low -= high - low
+        while self.expected(high) < size:
+            high += high - low
+        return float(brentq(lambda t: self.expected(t) - size, low, high, xtol=1e-12))
 
 
 def grid_of(target: Target, settings: ChainSettings) -> Grid:

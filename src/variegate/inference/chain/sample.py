@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from ...dpp import SetDistribution, with_inclusion_prob
+from ...dpp import SetDistribution, of_size, with_inclusion_prob
 from ...likelihoods import AugmentedLikelihood, ExpandedLikelihood
 from ...messages import Argument, Message
 from ...sets import NOTHING, as_count, as_index_set
@@ -85,15 +85,37 @@ class Sample:
     included: IntArray = field(default_factory=lambda: NOTHING)
     excluded: IntArray = field(default_factory=lambda: NOTHING)
 
-    @cached_property
+    @property
     def q(self) -> SetDistribution:
-        """The member of the family with these inclusion probabilities, over features neither included nor excluded."""
+        """The member of the family with these inclusion probabilities, over features neither included nor excluded.
+
+        Warns if `q_difference` is above `tol`.
+        """
+        q, difference = self._matched
+        if difference > self.settings.tol:
+            warnings.warn(
+                f"posterior.q has the inclusion probabilities of the chains only to within {difference:.2g}: the "
+                "family has no member with exactly these, or none was found.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return q
+
+    @property
+    def q_difference(self) -> float:
+        """Largest difference between the inclusion probabilities of q and of the chains."""
+        return self._matched[1]
+
+    @cached_property
+    def _matched(self) -> tuple[SetDistribution, float]:
         q = self.target.distribution(self.target.prior.theta)
         if len(self.included) or len(self.excluded):
             q = q.condition(include=self.included, exclude=self.excluded)
         size = None if self.target.size is None else self.target.size - len(self.included)
         with threadpool_limits(1, user_api="blas"):
-            return with_inclusion_prob(q, self.inclusion[q.items], size)
+            q = with_inclusion_prob(q, self.inclusion[q.items], size)
+            reached = of_size(q, size).inclusion_prob()
+        return q, float(np.abs(reached - self.inclusion[q.items]).max(initial=0.0))
 
     @property
     def effective_size(self) -> float:
@@ -119,10 +141,14 @@ class Sample:
             return float(np.log(self._shares.get(as_index_set(S, self.target.n_features).tobytes(), 0.0)))
 
     def given(self, included: IntArray, excluded: IntArray) -> Self:
-        """The posterior under conditions, by new chains started from the sets of this one."""
-        starts = [np.union1d(np.setdiff1d(S, excluded), included) for S in self.draw(CHAINS, np.random.default_rng(0))]
+        """The posterior under conditions, by new chains started from the sets of this one.
+
+        The same fit always gives the same answer; another fit, whose last digits differ, draws other numbers.
+        """
+        rng = np.random.default_rng(self.inclusion.view(np.uint64))
+        starts = [np.union1d(np.setdiff1d(S, excluded), included) for S in self.draw(CHAINS, rng)]
         return sample(  # type: ignore[return-value]
-            self.target, 0, self.settings, included=included, excluded=excluded, starts=starts
+            self.target, rng, self.settings, included=included, excluded=excluded, starts=starts
         )
 
 

@@ -75,6 +75,11 @@ class Fit:
         return found
 
     @property
+    def q_difference(self) -> float:
+        """Zero: the inclusion probabilities are those of q."""
+        return 0.0
+
+    @property
     def inclusion_errors(self) -> FloatArray:
         """NaN (M,): the distance of q from the posterior is unknown."""
         return np.full(self.target.n_features, np.nan)
