@@ -34,7 +34,7 @@ def run_demo(options: Mapping[str, Any]) -> None:
     out, quiet = Path(options["out"]), options["quiet"]
     clock = Clock(quiet)
     command = ["--outcome", "diagnosis", "--size", str(SIZE), "--compare", ",".join(OTHERS), "--repeats", str(REPEATS)]
-    with new_folder(out, (*FILES, TABLE), options["overwrite"]) as folder:
+    with new_folder(out, (*FILES, TABLE), options["overwrite"], ()) as folder:
         with writing(out):
             write_table(folder / TABLE)
         with select.make_context("select", [str(folder / TABLE), *command]) as ctx:

@@ -16,7 +16,7 @@ from ..estimators import DiverseCounts, DiverseRegressor, DiverseSelector, Diver
 from ..large import open_large_table
 from ..messages import counted
 from ..saving import load
-from .files import check_apart, new_file, writing
+from .files import inputs_of, new_file, writing
 from .inputs import reading_options
 from .large_inputs import is_read_in_blocks
 from .messages import Failure, heard_warnings, say
@@ -34,8 +34,7 @@ def run_predict(options: Mapping[str, Any]) -> pd.DataFrame:
         click.echo(printable(text), nl=False)
         return predicted
     out = Path(options["out"])
-    check_apart([out], options)
-    with new_file(out, options["overwrite"]) as path:  # opened first, to fail before the work starts
+    with new_file(out, options["overwrite"], inputs_of(options)) as path:  # opened first, to fail before the work starts
         predicted, text = _predicted(options)
         with writing(out):
             path.write_text(text, encoding="utf-8")

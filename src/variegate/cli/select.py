@@ -22,7 +22,7 @@ from ..messages import Argument, counted
 from ..saving import save
 from ..tables import Findings, findings
 from .clock import Clock
-from .files import check_apart, fingerprint, new_folder, writing
+from .files import fingerprint, inputs_of, new_folder, writing
 from .inputs import Input, read_input, read_similarity
 from .messages import as_option, heard_warnings, is_watched, say, told
 from .outcomes import naming_columns
@@ -54,8 +54,7 @@ def run_select(options: Mapping[str, Any]) -> Answer:
     """Run the whole command: read, fit, compare, write, and show."""
     quiet, out = options["quiet"], Path(options["out"])
     clock = Clock(quiet)
-    check_apart([out / name for name in FILES], options)
-    with new_folder(out, FILES, options["overwrite"]) as folder:
+    with new_folder(out, FILES, options["overwrite"], inputs_of(options)) as folder:
         answer = find_answer(options, clock)
         step = clock.step("write", "writing tables, model and report")
         with step, writing(out), heard_warnings(quiet):  # the report fits its explorer here
