@@ -55,7 +55,8 @@ def test_a_folder_called_like_a_file_is_left_alone_and_nothing_is_mixed(tmp_path
     with new_folder(out, NAMES, False, ()) as work:
         fill(work, "old", ["a.csv"])
     (out / "run.json").mkdir()
-    with pytest.raises(Failure, match=r"run\.json: it is a folder; nothing was written"), new_folder(out, NAMES, True, ()):
+    refused = pytest.raises(Failure, match=r"run\.json: it is a folder; nothing was written")
+    with refused, new_folder(out, NAMES, True, ()):
         raise AssertionError("the work is not even begun")
     (out / "run.json").rmdir()
 

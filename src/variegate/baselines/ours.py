@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -23,7 +23,8 @@ Law = Literal["dpp", "bernoulli"]
 class Diverse:
     """Our method: the best set of the exact posterior; similarity from the columns unless given.
 
-    `max_iter` ends a fit early, without a warning: a set needs fewer laps than probabilities.
+    The fields are parameters of the estimators. `max_iter` ends a fit early, without a warning: a set needs fewer laps
+    than probabilities.
 
     >>> from variegate.baselines import Problem, select
     >>> X = np.random.default_rng(0).normal(size=(50, 4))
@@ -33,12 +34,13 @@ class Diverse:
 
     max_iter: int | None = None
     diversity: float = 1.0
+    expected_size: float | None = None
+    tol: float | None = None
     chooses_size: ClassVar[bool] = True
 
     def __call__(self, problem: Problem, size: int | None, rng: np.random.Generator) -> IntArray:
         """Positions of the chosen columns."""
-        parameters = {"n_features_to_select": size, "max_iter": self.max_iter, "diversity": self.diversity}
-        model = _estimator(problem, **parameters, random_state=rng)
+        model = _estimator(problem, n_features_to_select=size, random_state=rng, **asdict(self))
         with warnings.catch_warnings():
             if self.max_iter is not None:
                 warnings.simplefilter("ignore", ConvergenceWarning)

@@ -24,7 +24,7 @@ ALIKE = 0.9  # columns with a larger |r| are near-copies
 TABLE = "breast_cancer.csv"
 SIZE = 10  # up to six, OMP is as diverse; from ten on, the other methods take near-copies
 OTHERS = ("lasso", "omp")
-REPEATS = 3  # few, so that the demo takes less than a minute
+REPEATS = 3  # few, so that the demo takes about a minute
 
 
 def run_demo(options: Mapping[str, Any]) -> None:

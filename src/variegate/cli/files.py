@@ -27,7 +27,8 @@ def inputs_of(options: Mapping[str, Any]) -> list[Path]:
     context = click.get_current_context(silent=True)
     config = context.meta.get("variegate.config") if context else None
     given = [Path(str(name)) for name in (*map(options.get, INPUTS), config) if name]
-    return given + [path.with_suffix(end) for path in given if path.suffix.lower() == ".bed" for end in (".bim", ".fam")]
+    genotypes = [path for path in given if path.suffix.lower() == ".bed"]
+    return given + [path.with_suffix(end) for path in genotypes for end in (".bim", ".fam")]
 
 
 def _check_apart(outputs: Collection[Path], inputs: Collection[Path]) -> None:

@@ -34,7 +34,8 @@ def run_predict(options: Mapping[str, Any]) -> pd.DataFrame:
         click.echo(printable(text), nl=False)
         return predicted
     out = Path(options["out"])
-    with new_file(out, options["overwrite"], inputs_of(options)) as path:  # opened first, to fail before the work starts
+    # opened first, to fail before the work starts
+    with new_file(out, options["overwrite"], inputs_of(options)) as path:
         predicted, text = _predicted(options)
         with writing(out):
             path.write_text(text, encoding="utf-8")
