@@ -15,7 +15,7 @@ from .groups import exchanges
 from .posterior import Alternative
 from .predictions import student_cdf, student_quantile
 from .selection import Fitted, Outcome, Selection, selection_of
-from .types import FloatArray
+from .types import FloatArray, IntArray
 
 LISTED = 100_000  # columns; in a larger table, those that were screened out are not listed
 GROUP_COLUMNS = [
@@ -57,10 +57,7 @@ def selection_table(model: Selection | Fitted, level: float = 0.95) -> pd.DataFr
     ['c', 'candidate']
     """
     found = selection_of(model)
-    probability, support = found.inclusion_probabilities, found.support
-    order = np.lexsort([np.arange(len(support)), ~support, -probability])
-    if len(order) > LISTED:
-        order = order[np.isin(order, np.concatenate([found.candidates.columns, found.candidates.always]))]
+    probability, support, order = found.inclusion_probabilities, found.support, listed_columns(found)
     columns = {
         "feature": found.column_names[order],
         "inclusion_probability": probability[order],
@@ -72,6 +69,15 @@ def selection_table(model: Selection | Fitted, level: float = 0.95) -> pd.DataFr
     roles = _roles(found.candidates)
     columns |= {"selected": support[order], "role": roles[order], "rank": np.arange(1, len(order) + 1)}
     return pd.DataFrame(columns)
+
+
+def listed_columns(found: Selection) -> IntArray:
+    """Return the column of X in each row of `selection_table`."""
+    support = found.support
+    order = np.lexsort([np.arange(len(support)), ~support, -found.inclusion_probabilities])
+    if len(order) <= LISTED:
+        return order
+    return order[np.isin(order, np.concatenate([found.candidates.columns, found.candidates.always]))]
 
 
 def alternatives_table(model: Selection | Fitted, n: int = 5) -> pd.DataFrame:

@@ -2,6 +2,9 @@
 
 import io
 import os
+import platform
+import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -27,7 +30,7 @@ def contents(folder):
 
 
 def test_errors_of_the_work_are_not_errors_of_writing(tmp_path):
-    with pytest.raises(TimeoutError, match="no worker"), new_file(tmp_path / "a.csv", overwrite=False):
+    with pytest.raises(TimeoutError, match="no worker"), new_file(tmp_path / "a.csv", overwrite=False, inputs=()):
         raise TimeoutError("no worker")
     assert not list(tmp_path.iterdir())
 
@@ -36,8 +39,8 @@ def test_the_second_of_two_runs_into_one_new_folder_fails(tmp_path):
     out = tmp_path / "found"
 
     def both():
-        with new_folder(out, NAMES, False) as second:
-            with new_folder(out, NAMES, False) as first:
+        with new_folder(out, NAMES, False, ()) as second:
+            with new_folder(out, NAMES, False, ()) as first:
                 fill(first, "first")
             fill(second, "second")
 
@@ -49,15 +52,16 @@ def test_the_second_of_two_runs_into_one_new_folder_fails(tmp_path):
 
 def test_a_folder_called_like_a_file_is_left_alone_and_nothing_is_mixed(tmp_path):
     out = tmp_path / "found"
-    with new_folder(out, NAMES, False) as work:
+    with new_folder(out, NAMES, False, ()) as work:
         fill(work, "old", ["a.csv"])
     (out / "run.json").mkdir()
-    with pytest.raises(Failure, match=r"run\.json: it is a folder; nothing was written"), new_folder(out, NAMES, True):
+    refused = pytest.raises(Failure, match=r"run\.json: it is a folder; nothing was written")
+    with refused, new_folder(out, NAMES, True, ()):
         raise AssertionError("the work is not even begun")
     (out / "run.json").rmdir()
 
     def disturbed():
-        with new_folder(out, NAMES, True) as work:
+        with new_folder(out, NAMES, True, ()) as work:
             fill(work, "new")
             (out / "run.json").mkdir()  # while it ran
 
@@ -68,7 +72,7 @@ def test_a_folder_called_like_a_file_is_left_alone_and_nothing_is_mixed(tmp_path
 
 def test_what_cannot_be_moved_brings_all_back(tmp_path, monkeypatch):
     out = tmp_path / "found"
-    with new_folder(out, NAMES, False) as work:
+    with new_folder(out, NAMES, False, ()) as work:
         fill(work, "old")
     (out / "mine.txt").write_text("mine")
     real = os.replace
@@ -79,31 +83,61 @@ def test_what_cannot_be_moved_brings_all_back(tmp_path, monkeypatch):
         real(source, target)
 
     monkeypatch.setattr(os, "replace", replace)
-    with pytest.raises(Failure, match="No space left"), new_folder(out, NAMES, True) as work:
+    with pytest.raises(Failure, match="No space left"), new_folder(out, NAMES, True, ()) as work:
         fill(work, "new")
     assert contents(out) == {**dict.fromkeys(NAMES, "old"), "mine.txt": "mine"}
 
 
-def test_folders_of_killed_runs_are_cleaned_and_those_of_others_are_not(tmp_path):
+def test_folders_of_killed_runs_are_cleaned_and_those_of_others_are_not(tmp_path, monkeypatch):
     out = tmp_path / "found"
     code = (
         "import os, sys, pathlib; from variegate.cli.files import new_folder\n"
-        f"with new_folder(pathlib.Path({str(out)!r}), ('a.csv',), False): os.kill(os.getpid(), 9)"
+        f"with new_folder(pathlib.Path({str(out)!r}), ('a.csv',), False, ()): os.kill(os.getpid(), 9)"
     )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -9
-    assert len(os.listdir(tmp_path)) == 1
-    mine = tmp_path / f".found.{os.getppid()}.abc"  # somebody who runs
-    mine.mkdir()
-    with new_folder(out, NAMES, False) as work:
+
+    def killed():
+        assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -9
+        return set(os.listdir(tmp_path))
+
+    (left,) = killed()
+    running = re.sub("-[0-9]+-", f"-{os.getppid()}-", left)
+    (tmp_path / running).mkdir()
+    with new_folder(out, NAMES, False, ()) as work:
         fill(work, "new")
-    assert sorted(os.listdir(tmp_path)) == sorted([mine.name, "found"])
+    assert set(os.listdir(tmp_path)) == {running, "found"}
+    shutil.rmtree(out)
+    monkeypatch.setattr(platform, "node", lambda: "another host")  # whose processes have numbers of their own
+    elsewhere = killed()
+    with new_folder(out, NAMES, False, ()) as work:
+        fill(work, "new")
+    assert set(os.listdir(tmp_path)) == {*elsewhere, "found"}
+
+
+@pytest.mark.parametrize("name", ["run.7777777", "run.2024", "run.7777777.old", "run*", "."])
+def test_runs_whose_names_begin_alike_leave_each_other_alone(tmp_path, name):
+    """7777777 is no process."""
+    with new_folder(tmp_path / name, NAMES, False, ()) as first:
+        with new_folder(tmp_path / "run", NAMES, False, ()) as second:
+            assert first.is_dir()
+            fill(second, "second")
+        fill(first, "first")
+    assert contents(tmp_path / "run") == dict.fromkeys(NAMES, "second")
+    assert contents(tmp_path / name) == dict.fromkeys(NAMES, "first")
+
+
+def test_a_name_with_a_star_cleans_no_other_run(tmp_path):
+    left = tmp_path / ".run.7777777.abcdefgh"
+    left.mkdir()
+    with new_folder(tmp_path / "*", NAMES, False, ()) as work:
+        fill(work, "new")
+    assert left.is_dir()
 
 
 def test_links_pipes_and_devices_stay_what_they_are(tmp_path):
     real, link, pipe = tmp_path / "real.csv", tmp_path / "link.csv", tmp_path / "pipe"
     real.write_text("old")
     link.symlink_to(real)
-    with new_file(link, True) as path:
+    with new_file(link, True, ()) as path:
         path.write_text("new")
     assert link.is_symlink()
     assert real.read_text() == "new"
@@ -111,12 +145,12 @@ def test_links_pipes_and_devices_stay_what_they_are(tmp_path):
     heard = []
     reader = threading.Thread(target=lambda: heard.append(pipe.read_text()))
     reader.start()
-    with new_file(pipe, False) as path:
+    with new_file(pipe, False, ()) as path:
         path.write_text("through")
     reader.join(10)
     assert heard == ["through"]
     assert pipe.is_fifo()
-    with new_file(Path(os.devnull), False) as path:
+    with new_file(Path(os.devnull), False, ()) as path:
         path.write_text("gone")
     assert not Path(os.devnull).is_file()
 

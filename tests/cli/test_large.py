@@ -200,6 +200,81 @@ def test_predictions_for_a_large_table(run, folder):
     assert "X must have the columns of the fit, in their order; column 0 is 'v39', but was 'v0'" in ran.last_line
 
 
+def with_people(folder, **outcomes):
+    """A second table, people.csv, with an age for all samples but the first, one stranger, and further columns."""
+    rng = np.random.default_rng(3)
+    people = pd.DataFrame({"id": [*(f"s{i}" for i in range(1, N)), "stranger"], "age": rng.normal(50, 10, N)})
+    people["years"] = rng.uniform(1, 5, N)
+    for name, law in outcomes.items():
+        signal = np.append(X[1:, 3] - X[1:, 20], 0.0) + 0.1 * people["age"]
+        people[name] = law(signal, people["years"], rng)
+    people.iloc[::-1].to_csv("people.csv", index=False)
+    return people.set_index("id").iloc[:-1]
+
+
+@pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
+@pytest.mark.parametrize("kind", ["bed", "npy", "zarr"])
+def test_predictions_with_covariates_from_the_second_table(run, folder, kind):
+    people = with_people(folder, height=lambda eta, years, rng: eta + rng.normal(size=len(eta)))
+    where, beside = f"scan.{kind}", ("--outcome-table", "people.csv")
+    assert run("select", where, *beside, "--outcome", "height", "--always-include", "age", *QUICK).code == 0
+    ran = run("predict", "found", where, *beside, "--out", "new.csv")
+    assert ran.code == 0, ran.err
+    assert "1 of 60 samples are not in people.csv and were left out" in ran.err
+    found = pd.read_csv("new.csv")
+    assert found["sample"].tolist() == people.index.tolist()
+    rows = pd.DataFrame(np.column_stack([X[1:], people["age"]]), columns=[*(f"v{j}" for j in range(M)), "age"])
+    np.testing.assert_allclose(found["prediction"], vg.load("found/model.vg").predict(rows), atol=1e-5)
+    refused = run("predict", "found", where)
+    assert refused.last_line.endswith(f"{where} has no column 'age'; give --outcome-table FILE with that column")
+    (folder / "people.csv").write_text((folder / "people.csv").read_text() + "s5,40,1,1\n")
+    assert run("predict", "found", where, *beside).last_line.endswith("sample 's5' occurs twice; remove one")
+
+
+@pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
+def test_exposures_of_a_large_table_are_used(run, folder):
+    people = with_people(folder, cases=lambda eta, years, rng: rng.poisson(years * np.exp(0.3 * eta)))
+    beside = ("--outcome-table", "people.csv", "--exposure", "years")
+    assert run("select", "scan.bed", "--counts", "cases", *beside, *QUICK).code == 0
+    ran = run("predict", "found", "scan.bed", *beside, "--out", "new.csv")
+    assert ran.code == 0, ran.err
+    rows = pd.DataFrame(X[1:], columns=[f"v{j}" for j in range(M)])
+    expected = vg.load("found/model.vg").predict(rows, exposure=people["years"])
+    np.testing.assert_allclose(pd.read_csv("new.csv")["prediction"], expected, rtol=1e-5)
+    alone = run("predict", "found", "scan.bed", "--out", "alone.csv")
+    assert "note: the model was fitted with exposures; predicting for an exposure of 1" in alone.err
+    assert len(pd.read_csv("alone.csv")) == N
+    refused = run("predict", "found", "scan.bed", "--exposure", "years")
+    assert refused.last_line.endswith("scan.bed has no column 'years'; give --outcome-table FILE with that column")
+    text = (folder / "people.csv").read_text().replace("s7,", "s7,50,-1,0\nx,")
+    (folder / "people.csv").write_text(text)
+    assert "people.csv, column 'years', sample 's7'" in run("predict", "found", "scan.bed", *beside).last_line
+
+
+@pytest.mark.parametrize("option", [("--exposure", "years"), ("--samples", "columns"), ("--missing", "impute")])
+@pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
+def test_options_that_do_not_fit_are_refused_in_predictions(run, folder, option):
+    assert run("select", "scan.bed", "--outcome", "trait.tsv:height", *QUICK).code == 0
+    ran = run("predict", "found", "scan.bed", "--outcome-table", "trait.tsv", *option)
+    assert ran.code == 1
+    assert option[0] in ran.last_line
+
+
+@pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
+def test_variants_without_names_are_found_in_a_table_in_memory(run, folder):
+    """The .bim has two variants called "."; the table in memory has them under their place, or not at all."""
+    names = [f"v{j}" if j not in (5, 9) else "." for j in range(M)]
+    write_bed(folder / "scan.bed", X, names=names, positions=1000 * np.arange(1, M + 1))
+    assert run("select", "scan.bed", "--outcome", "trait.tsv:height", "--coordinates", "scan.bim", *QUICK).code == 0
+    place = {5: "1:6000:A:G", 9: "1:10000:A:G"}
+    frame = pd.DataFrame(X, columns=[place.get(j, f"v{j}") for j in range(M)]).assign(height=Y)
+    assert set(place.values()) < set(probabilities().index)
+    for table in (frame, frame.drop(columns=list(place.values()))):
+        table.to_csv("scan.csv", index=False)
+        ran = run("select", "scan.csv", "--outcome", "height", "--coordinates", "scan.bim", *QUICK)
+        assert ran.code == 0, ran.err
+
+
 def test_methods_are_compared_in_memory(run, folder):
     ran = run("compare", "scan.npy", "--outcome", "height", "--outcome-table", "trait.tsv")
     assert ran.last_line.endswith("variegate compare needs a table in memory, but scan.npy is read in blocks")

@@ -17,6 +17,8 @@ from threadpoolctl import threadpool_info
 
 import variegate as vg
 from cli_problems import QUICK, SELECT, data
+from variegate.baselines import METHODS, Diverse
+from variegate.cli import select
 from variegate.tables import selection_table
 
 FILES = {"selection.csv", "alternatives.csv", "groups.csv", "model.vg", "report.html", "run.json"}
@@ -240,6 +242,55 @@ def test_categories_are_chosen_together(run, folder):
     assert run("select", "sites.csv", "--outcome", "y", *QUICK).code == 0
     table = pd.read_csv("variegate-out/selection.csv").set_index("feature")
     assert table.loc[["site=north", "site=south", "site=west"], "inclusion_probability"].nunique() == 1
+
+
+def with_regions(effect=3):
+    """data.csv with an age and a category of five values, which is a feature of five columns."""
+    frame = data().drop(columns="kind")
+    rng = np.random.default_rng(2)
+    frame["age"] = rng.integers(30, 80, 60)
+    frame["region"] = np.array(["north", "south", "east", "west", "middle"])[rng.integers(0, 5, 60)]
+    frame["y"] += effect * (frame["region"] == "north")
+    frame.to_csv("regions.csv", index=False)
+    return ("select", "regions.csv", "--outcome", "y", *QUICK)
+
+
+@pytest.mark.parametrize("always", [("--always-include", "age,region"), ()])
+def test_comparison_and_frontier_count_features(run, folder, always):
+    ran = run(*with_regions(), "--size", 3, *always, "--compare", "omp", "--repeats", 2, "--frontier")
+    assert ran.code == 0, ran.err
+    scores = pd.read_csv("variegate-out/comparison.csv")
+    assert set(scores["size"]) == {3}
+    assert 3 in set(pd.read_csv("variegate-out/frontier.csv")["size"])
+    said = "the comparison and the frontier treat each value of a category as a feature of its own"
+    assert said in ran.err
+    assert said in json.loads((folder / "variegate-out/run.json").read_text())["data"]["notes"]
+
+
+def test_no_more_features_are_weak_than_were_chosen(run, folder):
+    """All eight features are chosen, among them the region, which does not matter."""
+    ran = run(*with_regions(effect=0), "--size", 8)
+    table = pd.read_csv("variegate-out/selection.csv").set_index("feature")
+    assert table["selected"].all()
+    features = table.rename(index=lambda name: name.partition("=")[0]).groupby(level=0).first()
+    n = int((features["inclusion_probability"] < 0.1).sum())
+    assert features.loc["region", "inclusion_probability"] < 0.1
+    assert f"{n} of the 8 chosen features have probabilities below 0.1" in ran.err
+
+
+def test_our_method_is_compared_as_it_was_fitted(run, folder, monkeypatch):
+    seen = []
+    real = select.compare
+
+    def compare(methods, *arguments, **options):
+        seen.append(methods["variegate"])
+        return real(methods, *arguments, **options)
+
+    monkeypatch.setattr(select, "compare", compare)
+    own = ("--diversity", 2, "--expected-size", 3, "--tol", 0.1)
+    assert run(*SELECT, *own, "--compare", "omp,variegate", "--repeats", 1).code == 0
+    assert run(*SELECT[:-2], "--compare", "omp", "--repeats", 1, "--out", "default").code == 0
+    assert seen == [Diverse(3, 2.0, expected_size=3.0, tol=0.1), METHODS["variegate"]]
 
 
 def clinical():

@@ -1,6 +1,7 @@
 """What a newcomer and a hostile user ran into: each line a case."""
 
 import json
+import os
 import shutil
 
 import numpy as np
@@ -13,19 +14,70 @@ from cli_problems import QUICK, SELECT, data
 pytestmark = pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
 
 
-def test_what_is_read_is_not_written(run, folder, fitted):
-    shutil.copy("found/model.vg", "model.vg")
-    for command, lost in (
-        (("predict", "model.vg", "data.csv", "--out", "data.csv", "--overwrite"), "data.csv"),
-        (("predict", "model.vg", "data.csv", "--out", "model.vg", "--overwrite"), "model.vg"),
+@pytest.mark.parametrize("link", [None, "symbolic", "hard"])
+@pytest.mark.parametrize(
+    ("command", "lost"),
+    [
+        ("predict model.vg data.csv --out", "data.csv"),
+        ("predict model.vg data.csv --out", "model.vg"),
+        ("predict model.vg data.csv --config settings.toml --out", "settings.toml"),
+        ("report model.vg --out", "model.vg"),
+        ("report model.vg --out", "run.json"),
+        ("compare data.csv --outcome y --out", "data.csv"),
+        ("compare data.csv --outcome y --groups sets.csv --out", "sets.csv"),
+        ("compare data.csv --outcome-table also.csv --outcome y --out", "also.csv"),
+        ("compare data.csv --outcome y --config settings.toml --out", "settings.toml"),
+    ],
+)
+def test_what_is_read_is_not_written(run, folder, kept, command, lost, link):
+    out = lost if link is None else "link"
+    if link is not None:
+        (os.symlink if link == "symbolic" else os.link)(lost, out)
+    before = (folder / lost).read_bytes()
+    ran = run(*command.split(), out, "--overwrite")
+    assert ran.last_line == f"variegate: error: cannot write {out}: it is also an input; give another --out"
+    assert (folder / lost).read_bytes() == before
+
+
+@pytest.fixture
+def kept(folder, fitted):
+    """Files that commands read."""
+    for name in ("model.vg", "run.json"):
+        shutil.copy(f"found/{name}", name)
+    shutil.copy("data.csv", "also.csv")
+    (folder / "sets.csv").write_text("feature,group\n")
+    (folder / "settings.toml").write_text("quiet = true\n")
+
+
+def test_a_run_replaces_no_file_that_it_reads(run, folder):
+    shutil.copy("data.csv", "selection.csv")
+    os.link("data.csv", "groups.csv")
+    (folder / "run.json").write_text(json.dumps({"settings": {}}))
+    for options, lost in (
+        (("selection.csv",), "selection.csv"),
+        (("data.csv",), "groups.csv"),
+        (("found.csv", "--config", "run.json"), "run.json"),
     ):
+        shutil.copy("data.csv", "found.csv")
         before = (folder / lost).read_bytes()
-        ran = run(*command)
+        ran = run("select", *options, "--outcome", "y", "--exclude", "kind", *QUICK, "--out", ".", "--overwrite")
         assert ran.last_line == f"variegate: error: cannot write {lost}: it is also an input; give another --out"
         assert (folder / lost).read_bytes() == before
-    shutil.copy("data.csv", "selection.csv")
-    ran = run("select", "selection.csv", "--outcome", "y", "--exclude", "kind", *QUICK, "--out", ".", "--overwrite")
-    assert ran.last_line == "variegate: error: cannot write selection.csv: it is also an input; give another --out"
+        (folder / lost).unlink()
+
+
+def test_parts_of_a_large_table_are_inputs_too(run, folder, fitted):
+    for name in ("x.bed", "x.bim", "x.fam"):
+        (folder / name).write_text("data")
+    (folder / "x.zarr").mkdir()
+    (folder / "x.zarr" / "0.0").write_text("data")
+    for table, lost, why in (
+        ("x.bed", "x.fam", "it is also an input"),
+        ("x.zarr", "x.zarr/0.0", f"it is inside an input, {folder / 'x.zarr'}"),
+    ):
+        ran = run("predict", "found/model.vg", table, "--out", lost, "--overwrite")
+        assert ran.last_line == f"variegate: error: cannot write {lost}: {why}; give another --out"
+        assert (folder / lost).read_text() == "data"
 
 
 def test_ids_do_not_play_with_the_terminal(run, folder, fitted):

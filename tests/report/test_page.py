@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+from dataclasses import replace
 from hashlib import sha256
 
 import numpy as np
@@ -12,6 +13,8 @@ import pytest
 import variegate as vg
 from report_problems import HOSTILE, posterior_model
 from variegate.report import names
+from variegate.report.charts import column_spreads
+from variegate.report.content import selection_rows
 from variegate.report.page import SCRIPTS, escaped_json, rendered
 from variegate.tables import findings
 
@@ -121,6 +124,50 @@ def test_what_was_asked_and_how_to_repeat_it(model):
     ):
         assert expected in text
     assert "Batmanghelich" in text
+
+
+def facts_of(html):
+    return dict(re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd>", html))
+
+
+@pytest.mark.parametrize("screen", [None, 4])
+@pytest.mark.parametrize("always", [None, ["age", "site"]])
+def test_each_column_is_counted_once(fitted_as, rng, always, screen):
+    """Nine columns vary, two are constant, one of the three of a category is its reference."""
+    X = pd.DataFrame(rng.normal(size=(60, 8)), columns=list("abcdefgh"))
+    X["age"] = rng.normal(size=60)
+    for i, value in enumerate(("north", "south", "west")):
+        X[f"site={value}"] = (np.arange(60) % 3 == i).astype(float)
+    X["zero"], X["one"] = 0.0, 1.0
+    y = X["a"] + X["site=west"] + 0.1 * rng.normal(size=60)
+    groups = {name: "site" for name in X if name.startswith("site=")}
+    model = fitted_as(X, y.to_numpy(), groups=groups, always_include=always, screen=screen)
+    facts = facts_of(page_of(model, {}, None))
+    candidates = model.selection_.candidates
+    forced = 3 if always else 0  # the age and two values of the site
+    left_out = 0 if screen is None else model.selection_.certificate.left_out
+    assert (left_out > 0) == (screen is not None)
+    assert facts.get("Constant, never chosen") == "2"
+    assert facts.get("Most common values of categories, to which the others are compared") == "1"
+    assert facts.get("In every set, as requested", "0") == str(forced)
+    assert facts.get("Screened out beforehand", "0") == str(left_out)
+    assert len(candidates.columns) == 14 - 2 - 1 - forced - left_out
+
+
+def test_columns_of_the_same_name_keep_their_own_groups_and_effects(fitted_as, rng):
+    """Two columns called gene: one is certain, the other hardly matters and varies a thousand times as much."""
+    X = pd.DataFrame(rng.normal(size=(80, 4)), columns=["gene", "gene", "b", "c"])
+    X.iloc[:, 1] *= 1000
+    selection = fitted_as(X.to_numpy(), 2 * X.to_numpy()[:, 0] + 0.5 * rng.normal(size=80)).selection_
+    selection = replace(selection, names=X.columns.to_numpy(dtype=object))
+    rows = {row.column: row for row in selection_rows(findings(selection).selection, selection)}
+    for column in (0, 1):
+        assert rows[column].feature == "gene"
+        assert rows[column].group is None or rows[column].group.positions.tolist() == [column]
+    assert rows[0].group.probability > 0.99
+    assert (rows[1].group is None) or rows[1].group.probability < 0.5
+    spreads = column_spreads(selection)
+    assert [round(np.log10(spreads[column])) for column in (0, 1)] == [0, 3]
 
 
 def test_the_comparison_is_shown(model):

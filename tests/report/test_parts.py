@@ -115,13 +115,13 @@ def test_like_features_are_near_each_other_on_the_map(rng):
 
 def test_intervals_share_one_scale():
     rows = [
-        Row("a", None, 1.0, 2.0, 1.0, 3.0, None, "chosen"),
-        Row("b", None, 1.0, -20.0, -30.0, -10.0, None, "chosen"),
+        Row(4, "a", None, 1.0, 2.0, 1.0, 3.0, None, "chosen"),
+        Row(7, "b", None, 1.0, -20.0, -30.0, -10.0, None, "chosen"),
     ]
-    first, second = charts.intervals(rows, {"a": 1.0, "b": 0.1})
+    first, second = charts.intervals(rows, {4: 1.0, 7: 0.1})
     assert first.zero == second.zero
     assert second.lower < second.mean < second.upper < first.zero < first.lower < first.mean < first.upper
-    assert charts.intervals(rows, {"a": 1.0})[1] is None
+    assert charts.intervals(rows, {4: 1.0})[1] is None
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.0, 0.0), (-3.2, 8.9), (0.98, 0.991), (-50.0, -49.9)])

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -23,7 +23,8 @@ Law = Literal["dpp", "bernoulli"]
 class Diverse:
     """Our method: the panel, or the most probable set; similarity from the columns unless given.
 
-    `max_iter` ends a fit early, without a warning: a set needs fewer laps than probabilities.
+    The fields are parameters of the estimators. `max_iter` ends a fit early, without a warning: a set needs fewer laps
+    than probabilities.
 
     >>> from variegate.baselines import Problem, select
     >>> X = np.random.default_rng(0).normal(size=(50, 4))
@@ -33,15 +34,14 @@ class Diverse:
 
     max_iter: int | None = None
     diversity: float = 1.0
+    expected_size: float | None = None
+    tol: float | None = None
     choose: str = "prediction"
     chooses_size: ClassVar[bool] = True
 
     def __call__(self, problem: Problem, size: int | None, rng: np.random.Generator) -> IntArray:
         """Positions of the chosen columns."""
-        model = _estimator(
-            problem, n_features_to_select=size, max_iter=self.max_iter, diversity=self.diversity, choose=self.choose,
-            random_state=rng,
-        )  # fmt: skip
+        model = _estimator(problem, n_features_to_select=size, random_state=rng, **asdict(self))
         with warnings.catch_warnings():
             if self.max_iter is not None:
                 warnings.simplefilter("ignore", ConvergenceWarning)

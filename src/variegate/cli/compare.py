@@ -11,7 +11,7 @@ import click
 
 from ..comparison import MEASURES, Comparison, compare
 from ..messages import counted
-from .files import check_apart, new_file, writing
+from .files import inputs_of, new_file, writing
 from .inputs import read_input, read_similarity
 from .messages import Failure, heard_warnings, is_watched, say
 from .record import as_json
@@ -21,9 +21,9 @@ from .show import comparison_summary, csv_text, show_table
 def run_compare(options: Mapping[str, Any]) -> Comparison:
     """Read, compare and show; with --out also write all scores, and a second file with a row per method."""
     quiet = options["quiet"]
-    check_apart(_outputs(options), options)
     with ExitStack() as files:  # opened first, to fail before the work starts
-        paths = [files.enter_context(new_file(path, options["overwrite"])) for path in _outputs(options)]
+        inputs = inputs_of(options)
+        paths = [files.enter_context(new_file(path, options["overwrite"], inputs)) for path in _outputs(options)]
         with heard_warnings(quiet):
             found = _compared(options)
         if found.table.empty:

@@ -24,7 +24,7 @@ ALIKE = 0.9  # columns with a larger |r| are near-copies
 TABLE = "breast_cancer.csv"
 SIZE = 10  # up to six, OMP is as diverse; from ten on, the other methods take near-copies
 OTHERS = ("lasso", "omp")
-REPEATS = 3  # few, so that the demo takes less than a minute
+REPEATS = 3  # few, so that the demo takes about a minute
 
 
 def run_demo(options: Mapping[str, Any]) -> None:
@@ -34,7 +34,7 @@ def run_demo(options: Mapping[str, Any]) -> None:
     out, quiet = Path(options["out"]), options["quiet"]
     clock = Clock(quiet)
     command = ["--outcome", "diagnosis", "--size", str(SIZE), "--compare", ",".join(OTHERS), "--repeats", str(REPEATS)]
-    with new_folder(out, (*FILES, TABLE), options["overwrite"]) as folder:
+    with new_folder(out, (*FILES, TABLE), options["overwrite"], ()) as folder:
         with writing(out):
             write_table(folder / TABLE)
         with select.make_context("select", [str(folder / TABLE), *command]) as ctx:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import platform
+import re
 import shutil
 import sys
 import tempfile
@@ -17,25 +19,38 @@ import click
 from ..writing import umask, whole_file
 from .messages import Failure, is_terminal
 
-INPUTS = ("table", "model", "outcome_table", "network", "coordinates", "groups", "config")  # options that name files
+INPUTS = ("table", "model", "outcome_table", "network", "coordinates", "groups")  # options that name files
 
 
-def check_apart(outputs: Collection[Path], options: Mapping[str, Any]) -> None:
-    """Refuse to overwrite an input, even with --overwrite."""
-    given = [Path(str(options[name])) for name in INPUTS if options.get(name)]
+def inputs_of(options: Mapping[str, Any]) -> list[Path]:
+    """Return the files that a command reads: those in its options, its config, and .bim and .fam beside a .bed."""
+    context = click.get_current_context(silent=True)
+    config = context.meta.get("variegate.config") if context else None
+    given = [Path(str(name)) for name in (*map(options.get, INPUTS), config) if name]
+    genotypes = [path for path in given if path.suffix.lower() == ".bed"]
+    return given + [path.with_suffix(end) for path in genotypes for end in (".bim", ".fam")]
+
+
+def _check_apart(outputs: Collection[Path], inputs: Collection[Path]) -> None:
+    """Refuse to overwrite an input, or a file inside an input folder, even with --overwrite."""
+    read = [path.resolve() for path in inputs if path.exists()]
     for out in outputs:
-        for path in given:
-            if out.exists() and path.exists() and out.is_file() and out.samefile(path):
+        for path in read:
+            if path in out.resolve().parents:
+                raise Failure(f"cannot write {out}: it is inside an input, {path}; give another --out")
+            if out.is_file() and out.samefile(path):  # also through a link, symbolic or hard
                 raise Failure(f"cannot write {out}: it is also an input; give another --out")
 
 
 @contextmanager
-def new_folder(out: Path, names: Collection[str], overwrite: bool) -> Iterator[Path]:
+def new_folder(out: Path, names: Collection[str], overwrite: bool, inputs: Collection[Path]) -> Iterator[Path]:
     """Yield a temporary folder next to `out`; at the end its files move to `out`, on any failure it is deleted.
 
+    `inputs` are files that the run reads, which are never replaced.
     `names` are all files that a run may write: those left by an earlier run and not written by this one are deleted.
     Other files in `out` are kept. Temporary folders of killed runs are deleted, too.
     """
+    _check_apart([out / name for name in names], inputs)
     present, new = [name for name in names if (out / name).exists()], not out.exists()
     if present or (out.is_dir() and any(out.iterdir())):
         _allowed(f"The folder {out} is not empty", overwrite)
@@ -49,7 +64,7 @@ def new_folder(out: Path, names: Collection[str], overwrite: bool) -> Iterator[P
             out.parent.mkdir(parents=True, exist_ok=True)
             place = out if out.is_dir() else out.parent  # on the same disk, so that files are renamed, not copied
             _clean(place, out.name)
-            work = Path(tempfile.mkdtemp(prefix=f".{out.name}.{os.getpid()}.", dir=place))
+            work = Path(tempfile.mkdtemp(prefix=_prefix(out.name, os.getpid()), dir=place))
         try:
             yield work
             if new and out.exists() and not overwrite:
@@ -90,11 +105,18 @@ def _check_files(out: Path, names: Collection[str]) -> None:
             )
 
 
+def _prefix(name: str, pid: int | str) -> str:
+    """Return how the temporary folder of a process on this host begins; random characters without a dot follow."""
+    host = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+    return f".{name}.variegate-{host}-{pid}-"
+
+
 def _clean(place: Path, name: str) -> None:
-    """Delete the temporary folders of killed runs with the same name."""
-    for left in place.glob(f".{name}.*"):
-        pid = left.name.removeprefix(f".{name}.").split(".")[0]
-        if left.is_dir() and pid.isdigit() and not _runs(int(pid)):
+    """Delete the temporary folders of runs on this host that were killed while they wrote `name`."""
+    ours = re.compile(re.escape(_prefix(name, "PID")).replace("PID", "([0-9]+)") + "[a-z0-9_]+")
+    for left in place.glob(".*.variegate-*"):
+        found = ours.fullmatch(left.name)
+        if found and left.is_dir() and not _runs(int(found[1])):
             shutil.rmtree(left, ignore_errors=True)
 
 
@@ -133,8 +155,9 @@ def _move(work: Path, out: Path, names: Collection[str]) -> None:
 
 
 @contextmanager
-def new_file(path: Path, overwrite: bool) -> Iterator[Path]:
-    """Yield a temporary file next to `path`, which replaces `path` at the end."""
+def new_file(path: Path, overwrite: bool, inputs: Collection[Path]) -> Iterator[Path]:
+    """Yield a temporary file next to `path`, which replaces `path` at the end; `inputs` are never replaced."""
+    _check_apart([path], inputs)
     if path.is_dir():
         raise Failure(f"cannot write {path}: it is a folder; give a file")
     if path.is_file():  # writing to a pipe or a device overwrites nothing

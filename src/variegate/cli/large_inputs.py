@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..data import RawTable, Table, TableReport, check_column, read_places, rows_of, second_table
+from ..data import (
+    DataWarning,
+    RawTable,
+    Table,
+    TableReport,
+    check_column,
+    read_places,
+    rows_of,
+    second_table,
+    shortened,
+)
 from ..large import ArrayTable, LargeTable, SomeRows, WithColumns, open_genotypes, open_large_table, open_on_cluster
 from ..messages import counted
 from ..similarity import Positions
@@ -29,28 +40,22 @@ def is_read_in_blocks(path: str) -> bool:
 
 def read_large_table(options: Mapping[str, Any]) -> tuple[LargeTable, Table, list[str]]:
     """Return the rows of a large table that have an outcome, a Table with their outcome, and notes."""
-    _check_options(options)
+    _check_outcome(options)
+    _check_in_blocks(options)
     found = (open_on_cluster if options.get("cluster") else open_large_table)(options["table"])
     N, M = found.shape
     if not N or not M:
         raise Failure(f"{options['table']}: the table must have samples and features, got shape {(N, M)}")
-    samples = found.samples if found.samples is not None else np.array([str(i + 1) for i in range(N)], dtype=object)
-    names = found.names if found.names is not None else np.array([f"x{j}" for j in range(M)], dtype=object)
+    samples, names = _samples(found), _names(found)
     second = second_table(options["outcome_table"], options["outcome_id"])
     y, where = _outcomes(options, second), second.where
     if not len(y):
         raise Failure(f"{where}: {outcome_name(options)} must have an outcome for some sample, got none")
-    rows = np.flatnonzero(np.isin(samples.astype(str), y.index.astype(str)))
-    if not len(rows):
-        raise Failure(
-            f"{where}: no sample of {options['table']} has an outcome in it: ids are {str(samples[0])!r} in "
-            f"{options['table']}, {str(y.index[0])!r} in {where}; use the same ids in both, or give --outcome-id "
-            "COLUMN"
-        )
+    rows = _known_rows(options, samples, y.index, where, "has an outcome in it")
     notes = [f"opened {counted(N, 'sample')} and {counted(M, 'feature')} in {options['table']}"]
     if len(rows) < N:
         notes.append(f"dropped {counted(N - len(rows), 'sample')} without an outcome in {where}")
-    ids = samples[rows].astype(str)
+    ids = samples[rows]
     chosen = found if len(rows) == N else SomeRows(found, rows)
     further = [name for name in options.get("always_include") or () if name not in set(names)]
     if further:
@@ -69,11 +74,70 @@ def read_large_table(options: Mapping[str, Any]) -> tuple[LargeTable, Table, lis
     return chosen, about, notes
 
 
+class NewSamples(NamedTuple):
+    """Samples to predict: their table, their ids, and what their counts are proportional to, if that was given."""
+
+    table: LargeTable
+    ids: NDArray[Any]
+    exposure: NDArray[Any] | None
+
+
+def read_new_samples(options: Mapping[str, Any], always: list[str]) -> NewSamples:
+    """Open a large table for predictions; the exposure and columns of `always` that it lacks are elsewhere."""
+    _check_in_blocks(options)
+    found, exposure = open_large_table(options["table"]), options["exposure"]
+    known, samples = set(_names(found)), _samples(found)
+    further = [name for name in always if name not in known]
+    wanted = further if exposure is None else [*further, exposure]
+    if not wanted:
+        return NewSamples(found, samples, None)
+    if not options["outcome_table"]:
+        column = shortened(wanted[0])
+        raise Failure(f"{options['table']} has no column '{column}'; give --outcome-table FILE with that column")
+    second = second_table(options["outcome_table"], options["outcome_id"])
+    rows = _known_rows(options, samples, second.ids or (), second.where, "is in it")
+    if len(rows) < len(samples):
+        left = f"{len(samples) - len(rows)} of {len(samples)} samples are not in {second.where} and were left out"
+        warnings.warn(left, DataWarning, stacklevel=2)
+        found, samples = SomeRows(found, rows), samples[rows]
+    if further:
+        found = WithColumns(found, _covariates(second, further, samples))
+    sizes = None if exposure is None else _covariates(second, [exposure], samples).columns(np.array([0]))[:, 0]
+    return NewSamples(found, samples, sizes)
+
+
+def _names(table: LargeTable) -> NDArray[Any]:
+    """Return the names of the columns (M,); x0, x1, … if they have none."""
+    return table.names if table.names is not None else np.array([f"x{j}" for j in range(table.shape[1])], dtype=object)
+
+
+def _samples(table: LargeTable) -> NDArray[Any]:
+    """Return the ids of the samples (N,) as text; 1, 2, … if the table has none."""
+    ids = range(1, table.shape[0] + 1) if table.samples is None else table.samples
+    return np.array([str(i) for i in ids], dtype=object)
+
+
+def _known_rows(
+    options: Mapping[str, Any], samples: NDArray[Any], known: Iterable[Any], where: str, what: str
+) -> NDArray[np.int64]:
+    """Return the rows whose samples are known in the second table; there must be one."""
+    ids = [str(i) for i in known]
+    rows = np.flatnonzero(np.isin(samples.astype(str), ids))
+    if not len(rows):
+        raise Failure(
+            f"{where}: no sample of {options['table']} {what}: ids are {str(samples[0])!r} in {options['table']}, "
+            f"{ids[0] if ids else ''!r} in {where}; use the same ids in both, or give --outcome-id COLUMN"
+        )
+    return rows
+
+
 def _covariates(second: RawTable, names: list[str], ids: NDArray[Any]) -> ArrayTable:
     """Return columns of the outcome table for these samples, with NaN for missing entries."""
     for name in names:
         check_column(second, name, "a column to always include")
-    frame = second.frame[names].set_axis(pd.Index(second.ids or (), dtype=object)).loc[ids]
+    frame = second.frame[names].set_axis(pd.Index(second.ids or (), dtype=object))
+    _check_once(frame, second.where)
+    frame = frame.loc[ids]
     try:
         values = frame.replace("", np.nan).astype(float).to_numpy()
     except ValueError as error:
@@ -116,18 +180,26 @@ def _outcomes(options: Mapping[str, Any], second: RawTable) -> pd.DataFrame:
         check_column(second, name, "an outcome column")
     y = second.frame[columns].set_axis(pd.Index(second.ids or (), dtype=object))
     y = y[y.notna().all(axis=1) & (y.astype(str).apply(lambda c: c.str.strip()) != "").all(axis=1)]
-    if y.index.duplicated().any():
-        raise Failure(f"{second.where}: sample {y.index[y.index.duplicated()][0]!r} occurs twice; remove one")
+    _check_once(y, second.where)
     return y
 
 
-def _check_options(options: Mapping[str, Any]) -> None:
+def _check_once(frame: pd.DataFrame, where: str) -> None:
+    if frame.index.duplicated().any():
+        raise Failure(f"{where}: sample {frame.index[frame.index.duplicated()][0]!r} occurs twice; remove one")
+
+
+def _check_outcome(options: Mapping[str, Any]) -> None:
     if "methods" in options:
         raise Failure(f"variegate compare needs a table in memory, but {options['table']} is read in blocks")
     if not options["outcome_table"]:
         raise Failure(
             f"{options['table']} has no outcome; give --outcome FILE:COLUMN, or --outcome-table FILE with the column"
         )
+
+
+def _check_in_blocks(options: Mapping[str, Any]) -> None:
+    """Reject options that need a table in memory."""
     given = [name for name in IN_MEMORY if options.get(name)]
     given += [name for name, usual in USUAL.items() if options.get(name, usual) != usual]
     if given:

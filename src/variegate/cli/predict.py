@@ -13,12 +13,11 @@ import pandas as pd
 from ..candidates import by_column
 from ..data import Source, Table, TextSource, did_you_mean, open_source, read_table, shortened, trusting
 from ..estimators import DiverseCounts, DiverseRegressor, DiverseSelector, DiverseSurvival
-from ..large import open_large_table
 from ..messages import counted
 from ..saving import load
-from .files import check_apart, new_file, writing
+from .files import inputs_of, new_file, writing
 from .inputs import reading_options
-from .large_inputs import is_read_in_blocks
+from .large_inputs import is_read_in_blocks, read_new_samples
 from .messages import Failure, heard_warnings, say
 from .outcomes import naming_columns
 from .record import as_json
@@ -34,8 +33,8 @@ def run_predict(options: Mapping[str, Any]) -> pd.DataFrame:
         click.echo(printable(text), nl=False)
         return predicted
     out = Path(options["out"])
-    check_apart([out], options)
-    with new_file(out, options["overwrite"]) as path:  # opened first, to fail before the work starts
+    # opened first, to fail before the work starts
+    with new_file(out, options["overwrite"], inputs_of(options)) as path:
         predicted, text = _predicted(options)
         with writing(out):
             path.write_text(text, encoding="utf-8")
@@ -55,10 +54,8 @@ def _of_table(options: Mapping[str, Any], model: DiverseSelector) -> pd.DataFram
     how = reading_options(options)
     source = open_source(options["table"], how["delimiter"], turned=how["samples"] == "columns")
     header = tuple(source.columns) if isinstance(source, TextSource) and how["samples"] == "rows" else ()
+    _check_exposure(options, model)
     table = _read(source, options, model, header)
-    if isinstance(model, DiverseCounts) and options["exposure"] is None and _has_exposures(model):
-        note = "note: the model was fitted with exposures; predicting for an exposure of 1; or give --exposure COLUMN"
-        say(note, options["quiet"])
     named = {**options, "outcome": None, "counts": None}
     with naming_columns(named, table.features, list(map(str, table.samples))):
         found = predictions(model, _aligned(options, model, table, header), options["level"], table.y)
@@ -66,15 +63,24 @@ def _of_table(options: Mapping[str, Any], model: DiverseSelector) -> pd.DataFram
     return found
 
 
-def _has_exposures(model: DiverseSelector) -> bool:
-    return bool((model.selection_.training.y["exposure"] != 1).any())
+def _check_exposure(options: Mapping[str, Any], model: DiverseSelector) -> None:
+    """Reject exposures of what is not counted, and say what is predicted without them."""
+    counts = isinstance(model, DiverseCounts)
+    if options["exposure"] is not None and not counts:
+        raise Failure("--exposure is for models of counts")
+    if counts and options["exposure"] is None and (model.selection_.training.y["exposure"] != 1).any():
+        note = "note: the model was fitted with exposures; predicting for an exposure of 1; or give --exposure COLUMN"
+        say(note, options["quiet"])
 
 
 def _of_large(options: Mapping[str, Any], model: DiverseSelector) -> pd.DataFrame:
-    """Predict all samples of a table that is read in blocks."""
-    table = open_large_table(options["table"])
-    found = predictions(model, table, options["level"])
-    found.insert(0, "sample", range(1, len(found) + 1) if table.samples is None else table.samples)
+    """Predict all samples of a table that is read in blocks; it may lack columns that are always included."""
+    _check_exposure(options, model)
+    names = model.selection_.column_names
+    new = read_new_samples(options, names[model.selection_.candidates.always].tolist())
+    with naming_columns({**options, "outcome": None, "counts": None}, names.tolist(), new.ids.tolist()):
+        found = predictions(model, new.table, options["level"], new.exposure)
+    found.insert(0, "sample", new.ids)
     return found
 
 
@@ -121,8 +127,6 @@ def _read(source: Source, options: Mapping[str, Any], model: DiverseSelector, he
     selection = model.selection_
     known = {*map(str, selection.column_names), *factors}
     exposure = options["exposure"]
-    if exposure is not None and not isinstance(model, DiverseCounts):
-        raise Failure("--exposure is for models of counts")
     if header and selection.used.any() and known.isdisjoint(header) and options["outcome_table"] is None:
         raise _lacking(model, options, list(map(str, selection.column_names[selection.used])), header)
     kept = {*known, how["id_column"], exposure}

@@ -13,7 +13,7 @@ from ..comparison import Frontier
 from ..saving import load
 from ..selection import Selection
 from ..tasks import task_named
-from .files import fingerprint, new_file, writing
+from .files import fingerprint, inputs_of, new_file, writing
 from .messages import Failure, heard_warnings, say
 
 
@@ -23,13 +23,15 @@ def run_report(options: Mapping[str, Any]) -> None:
 
     path = Path(options["model"])
     out = path.with_name("report.html") if options["out"] is None else Path(options["out"])
-    with heard_warnings(options["quiet"]), new_file(out, options["overwrite"]) as file:
+    beside = [path.with_name(name) for name in ("run.json", "comparison.csv", "frontier.csv")]
+    inputs = [*inputs_of(options), *beside]
+    with heard_warnings(options["quiet"]), new_file(out, options["overwrite"], inputs) as file:
         model = load(path)
-        about = _record(path.with_name("run.json"), fingerprint(path))
-        scores = _scores(path.with_name("comparison.csv"))
-        traded = _frontier(path.with_name("frontier.csv"), model.selection_)
+        record, scores, points = beside
+        about = _record(record, fingerprint(path))
+        compared, traded = _scores(scores), _frontier(points, model.selection_)
         with writing(out):
-            write_report(file, model, about=about, comparison=scores, frontier=traded)
+            write_report(file, model, about=about, comparison=compared, frontier=traded)
     say(f"open {out}", options["quiet"])
 
 

@@ -20,9 +20,10 @@ from ..diagnostics import Diagnostics
 from ..estimators import ESTIMATORS, DiverseSelector
 from ..messages import Argument, counted
 from ..saving import save
+from ..selection import Selection
 from ..tables import Findings, findings
 from .clock import Clock
-from .files import check_apart, fingerprint, new_folder, writing
+from .files import fingerprint, inputs_of, new_folder, writing
 from .inputs import Input, read_input, read_similarity
 from .messages import as_option, heard_warnings, is_watched, say, told
 from .outcomes import naming_columns
@@ -31,7 +32,6 @@ from .show import csv_text, show_comparison, show_selection
 
 SAME = 0.999  # |r| of a copy of the outcome; distinct real measurements reach .988 (water and fat in meat)
 WEAK = 0.1  # features with a lower probability are chosen only to reach --size
-LAPS = 4  # of each fit in a comparison, which needs a set, not accurate probabilities
 FILES = (
     "selection.csv", "groups.csv", "alternatives.csv", "comparison.csv", "comparison_wide.csv", "frontier.csv",
     "model.vg", "report.html", "run.json",
@@ -54,8 +54,7 @@ def run_select(options: Mapping[str, Any]) -> Answer:
     """Run the whole command: read, fit, compare, write, and show."""
     quiet, out = options["quiet"], Path(options["out"])
     clock = Clock(quiet)
-    check_apart([out / name for name in FILES], options)
-    with new_folder(out, FILES, options["overwrite"]) as folder:
+    with new_folder(out, FILES, options["overwrite"], inputs_of(options)) as folder:
         answer = find_answer(options, clock)
         step = clock.step("write", "writing tables, model and report")
         with step, writing(out), heard_warnings(quiet):  # the report fits its explorer here
@@ -93,7 +92,8 @@ def find_answer(options: Mapping[str, Any], clock: Clock, table: str | None = No
         with clock.step("tables"):
             found = findings(model, options["alternatives"])
             about["diagnostics"] = diagnosed(found.diagnostics, quiet)
-            for note in (*unsupported(found, options["size"]), *the_outcome_itself(found, data)):
+            weak = unsupported(model.selection_, found.diagnostics.expected_size, options["size"])
+            for note in (*weak, *the_outcome_itself(found, data)):
                 about["data"]["notes"].append(note)
                 say(f"note: {note}", quiet)
     about |= {"seconds": clock.seconds, "steps": clock.steps, "warnings": heard}
@@ -105,12 +105,13 @@ def _comparison_and_frontier(
 ) -> tuple[Comparison | None, Frontier | None]:
     """Compare with other methods and compute the frontier, if requested; `fit` is (data, similarity, model)."""
     quiet, comparison, trade = options["quiet"], None, None
-    if options["always_include"] and (options["compare"] or options["frontier"]):
-        notes.append("the comparison and the frontier treat the columns in --always-include like any other")
-        say(notes[-1], quiet)
+    if options["compare"] or options["frontier"]:
+        for note in _unlike_the_fit(options, fit[0]):
+            notes.append(note)
+            say(note, quiet)
     if options["compare"]:
         names, splits = ", ".join(options["compare"]), counted(options["repeats"], "split")
-        notes.append(f"comparing with {names} on {splits}; variegate uses a quick fit")
+        notes.append(f"comparing with {names} on {splits}")
         with clock.step("compare", notes[-1]):
             comparison = compared(options, *fit)
     if options["frontier"]:
@@ -120,6 +121,16 @@ def _comparison_and_frontier(
             notes.append(trade.sentence())
             say(notes[-1], quiet)
     return comparison, trade
+
+
+def _unlike_the_fit(options: Mapping[str, Any], data: Input) -> list[str]:
+    """Say how the comparison and the frontier differ from the fit: they choose single columns."""
+    notes = []
+    if options["always_include"]:
+        notes.append("the comparison and the frontier treat the columns in --always-include like any other")
+    if any(group is not None for group in data.table.groups):
+        notes.append("the comparison and the frontier treat each value of a category as a feature of its own")
+    return notes
 
 
 def warn_of_inputs(about: Mapping[str, Any], quiet: bool, heard: list[dict[str, str]]) -> None:
@@ -152,14 +163,13 @@ def fitted(options: Mapping[str, Any], data: Input, similarity: Any) -> Any:
     return model.set_params(verbose=0)  # who watched the fit is no part of the model
 
 
-def unsupported(found: Findings, size: int | None) -> list[str]:
+def unsupported(selection: Selection, expected_size: float, size: int | None) -> list[str]:
     """Note chosen features that are there only because --size asked for them."""
-    table = found.selection
-    weak = int((table["selected"] & (table["inclusion_probability"] < WEAK)).sum())
-    if size is None or not weak or found.diagnostics.expected_size >= size:
+    weak = int((selection.posterior.inclusion_prob()[selection.chosen] < WEAK).sum())
+    if size is None or not weak or expected_size >= size:
         return []
     were = "has a probability" if weak == 1 else "have probabilities"
-    wanted = f"on average sets have {found.diagnostics.expected_size:.1f}"
+    wanted = f"on average sets have {expected_size:.1f}"
     return [f"{weak} of the {size} chosen features {were} below {WEAK}: --size asked for {size}, but {wanted}"]
 
 
@@ -184,17 +194,21 @@ def diagnosed(found: Diagnostics, quiet: bool) -> dict[str, Any]:
 
 
 def compared(options: Mapping[str, Any], data: Input, similarity: Any, model: DiverseSelector) -> Comparison | None:
-    """Compare methods on the same splits, all with as many features as were selected; None if that fails."""
+    """Compare methods on the same splits, all with as many features as were selected; None if that fails.
+
+    Our method runs with the settings of the fit, so that its scores are those of what was selected.
+    """
     others = [name for name in options["compare"] if name != "variegate"]
+    ours = Diverse(**{name: options[name] for name in ("max_iter", "diversity", "expected_size", "tol")})
     try:
         return compare(
-            {"variegate": Diverse(LAPS, options["diversity"]), **{name: METHODS[name] for name in others}},
+            {"variegate": ours, **{name: METHODS[name] for name in others}},
             data.X,
             data.y,
             similarity=similarity,
             task=data.task,
             repeats=options["repeats"],
-            size=max(int(model.support_.sum()), 1),
+            size=max(len(model.selection_.chosen), 1),
             screen=options["screen"],
             random_state=options["seed"],
             n_jobs=options["jobs"],

@@ -29,7 +29,8 @@ def show_selection(answer: Any, out: Path, json: bool) -> None:
     if json:
         click.echo(as_json(selection_summary(answer, chosen, out)))
         return
-    show_table(chosen.drop(columns=["selected", "rank"]), counted(len(chosen), "selected feature"))
+    title = counted(len(answer.model.selection_.chosen), "selected feature")
+    show_table(chosen.drop(columns=["selected", "rank"]), title)
 
 
 def show_comparison(comparison: Any, quiet: bool) -> None:

@@ -23,6 +23,7 @@ from .outcome import second_table as second_table
 from .places import read_groups as read_groups
 from .places import read_places as read_places
 from .places import rows_of as rows_of
+from .places import variant_names as variant_names
 from .read_network import read_network
 from .string_db import read_string
 from .table import Table, TableReport, read_table

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -95,20 +95,33 @@ def _points(raw: RawTable, frame: pd.DataFrame) -> npt.NDArray[np.float64]:
 def _read_plink(path: str | Path) -> Places:
     """Read a .bim or .map file: chromosome, name, genetic distance, base pair, and perhaps alleles, no header."""
     lines = [line.split() for line in normalised(read_bytes(path)).split("\n")]
-    names, blocks, positions = [], [], []
     for number, cells in enumerate(lines, start=1):
-        if not cells:
-            continue
-        if len(cells) < 4 or not _is_number(cells[3]):
+        if cells and (len(cells) < 4 or not _is_number(cells[3])):
             raise UnreadableInput(
                 f"{path}, line {number}: expected chromosome, name, distance and base pair, got "
                 f"'{shortened(' '.join(cells))}'; is it PLINK's?"
             )
-        names.append(cells[1])
-        blocks.append(cells[0])
-        positions.append(float(cells[3]))
-    check_names(names, str(path), "features")
-    return Places(tuple(names), np.array(positions)[:, None], tuple(blocks))
+    rows = [cells for cells in lines if cells]
+    places = pd.DataFrame([(cells[0], cells[3], *cells[4:6]) for cells in rows])
+    names = variant_names([cells[1] for cells in rows], places, path)
+    positions = np.array([float(cells[3]) for cells in rows])
+    return Places(tuple(names), positions[:, None], tuple(cells[0] for cells in rows))
+
+
+def variant_names(names: Sequence[str], places: pd.DataFrame, path: str | Path) -> npt.NDArray[Any]:
+    """Return the names of variants (M,); duplicates such as "." are replaced by their place and alleles.
+
+    >>> places = pd.DataFrame({"chromosome": [1, 1, 2], "position": [5, 9, 7], "allele1": list("ACA")})
+    >>> variant_names([".", ".", "rs3"], places, "x.bim").tolist()
+    ['1:5:A', '1:9:C', 'rs3']
+    """
+    found = np.array(names, dtype=object)
+    twice = pd.Series(found, dtype=object).duplicated(keep=False).to_numpy()
+    if twice.any():
+        columns = (places.loc[twice, column].astype(str) for column in places)
+        found[twice] = [":".join(place) for place in zip(*columns, strict=True)]
+        check_names(found.tolist(), str(path), "variants")
+    return found
 
 
 def _is_number(cell: str) -> bool:

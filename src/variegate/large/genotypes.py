@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..data import UnreadableInput, check_names, in_brief, optional
+from ..data import UnreadableInput, check_names, in_brief, optional, variant_names
 from ..types import IntArray
 from .protocol import Block, Work, blocks_of, here
 
 MAGIC = b"\x6c\x1b\x01"
 BIM = {0: "chromosome", 1: "name", 3: "position", 4: "allele1", 5: "allele2"}
+PLACE = ("chromosome", "position", "allele1", "allele2")
 FAM = {0: "family", 1: "sample"}
 
 
@@ -81,22 +82,11 @@ def open_genotypes(path: str | Path) -> Genotypes:
         )
     return Genotypes(
         path,
-        names=_names(bim, path.with_suffix(".bim")),
+        names=variant_names(bim["name"].tolist(), bim[list(PLACE)], path.with_suffix(".bim")),
         samples=_samples(fam, path.with_suffix(".fam")),
         chromosomes=bim["chromosome"].to_numpy(dtype=object),
         positions=positions.to_numpy(dtype=np.int64),
     )
-
-
-def _names(bim: pd.DataFrame, path: Path) -> npt.NDArray[Any]:
-    """Return the names of the variants; duplicates such as "." are replaced by place and alleles."""
-    names = np.array(bim["name"], dtype=object)
-    twice = bim["name"].duplicated(keep=False).to_numpy()
-    if twice.any():
-        parts = [bim.loc[twice, column].astype(str) for column in ("chromosome", "position", "allele1", "allele2")]
-        names[twice] = [":".join(place) for place in zip(*parts, strict=True)]
-        check_names(names.tolist(), str(path), "variants")
-    return np.asarray(names)
 
 
 def _samples(fam: pd.DataFrame, path: Path) -> npt.NDArray[Any]:

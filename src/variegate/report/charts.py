@@ -1,6 +1,6 @@
 """Coordinates of the charts; the template draws them as SVG."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,21 +28,19 @@ class Interval(NamedTuple):
     upper: float
 
 
-def column_spreads(found: Selection) -> dict[str, float]:
-    """Return the standard deviation of each column that the model used, by name; without duplicate names."""
-    data, candidates, names = found.training, found.candidates, found.column_names
-    spreads = dict(zip(names[candidates.columns].tolist(), data.design.scale.tolist(), strict=True))
+def column_spreads(found: Selection) -> dict[int, float]:
+    """Return the standard deviation of each column of X that the model used."""
+    data, candidates = found.training, found.candidates
+    spreads = dict(zip(candidates.columns.tolist(), data.design.scale.tolist(), strict=True))
     if data.covariates is not None:
         scale = Design.of(table(data.covariates), data.row_weights).scale
-        spreads |= zip(names[candidates.always].tolist(), scale.tolist(), strict=True)
-    unique, counts = np.unique(names.astype(str), return_counts=True)
-    several = set(unique[counts > 1].tolist())
-    return {str(name): spread for name, spread in spreads.items() if str(name) not in several}
+        spreads |= zip(candidates.always.tolist(), scale.tolist(), strict=True)
+    return spreads
 
 
-def intervals(rows: Sequence[Row], spreads: dict[str, float]) -> list[Interval | None]:
+def intervals(rows: Sequence[Row], spreads: Mapping[int, float]) -> list[Interval | None]:
     """Place the effects of one standard deviation of each feature on a common scale; None if not finite."""
-    scaled = [np.array([row.lower, row.coefficient, row.upper]) * spreads.get(row.feature, np.nan) for row in rows]
+    scaled = [np.array([row.lower, row.coefficient, row.upper]) * spreads.get(row.column, np.nan) for row in rows]
     finite = [values for values in scaled if np.isfinite(values).all()]
     low = min([0.0, *(float(v.min()) for v in finite)])
     high = max([0.0, *(float(v.max()) for v in finite)])

@@ -13,6 +13,7 @@ from ..posterior import Posterior
 from ..selection import Selection
 from ..side_information import similarity_features
 from ..similarity import unit_rows
+from ..tables import listed_columns
 from ..types import FloatArray, IntArray
 
 RUNNERS_UP = 8  # features shown after the chosen ones
@@ -24,8 +25,9 @@ LIKELY = 0.1  # of the chosen feature's probability; less probable members are n
 
 
 class Row(NamedTuple):
-    """A feature in the table of the chosen set."""
+    """A column in the table of the chosen set."""
 
+    column: int  # in X
     feature: str
     group: Group | None
     probability: float
@@ -81,35 +83,37 @@ def unit_similarity(found: Selection) -> FloatArray:
 
 def selection_rows(table: pd.DataFrame, found: Selection) -> list[Row]:
     """Return the chosen features and the runners-up of a `selection_table`, most probable first."""
-    classes, of_group = found.classes, group_of_columns(found)
+    of_group = group_of_columns(found)
+    table = table.assign(column=listed_columns(found))
     candidate = table["role"] == "candidate"
     parts = [
         ("chosen", table[table["selected"] & candidate].head(ROWS)),
         ("always included", table[table["role"] == "always included"].head(ROWS)),
         ("runner-up", table[~table["selected"] & candidate].head(RUNNERS_UP)),
     ]
-    rows = [_row(record, role, classes, of_group) for role, part in parts for record in part.to_dict("records")]
+    rows = [_row(record, role, found.classes, of_group) for role, part in parts for record in part.to_dict("records")]
     return sorted(rows, key=lambda row: -(row.probability if row.group is None else row.group.probability))
 
 
-def group_of_columns(found: Selection) -> dict[str, Group]:
-    """Return the group of each column, by name; columns that enter together share one."""
-    names, candidates = found.column_names, found.candidates
+def group_of_columns(found: Selection) -> dict[int, Group]:
+    """Return the group of each column of X; columns that enter together share one."""
+    candidates = found.candidates
     return {
-        str(name): group
+        column: group
         for group in found.groups
-        for name in names[candidates.columns[np.isin(candidates.unit, group.positions)]]
+        for column in candidates.columns[np.isin(candidates.unit, group.positions)].tolist()
     }
 
 
-def _row(record: Mapping[str, Any], role: str, classes: NDArray[Any] | None, of_group: Mapping[str, Group]) -> Row:
+def _row(record: Mapping[str, Any], role: str, classes: NDArray[Any] | None, of_group: Mapping[int, Group]) -> Row:
     suffix, label = "", None
     if "coefficient" not in record and classes is not None:  # several classes: show the one with the largest effect
         label = max(classes, key=lambda c: abs(record[f"coefficient[{c}]"]))
         suffix = f"[{label}]"
     return Row(
+        column=record["column"],
         feature=str(record["feature"]),
-        group=of_group.get(str(record["feature"])),
+        group=of_group.get(record["column"]),
         probability=float(record["inclusion_probability"]),
         coefficient=float(record[f"coefficient{suffix}"]),
         lower=float(record[f"lower{suffix}"]),

@@ -280,11 +280,16 @@ def _facts(selection: Selection, data: Mapping[str, Any]) -> Iterable[tuple[str,
     yield "Columns", f"{candidates.n_columns:,}"
     if candidates.is_grouped:
         yield "Groups of columns to choose from", f"{candidates.n_units:,}"
-    screened = candidates.n_columns - len(candidates.columns) - len(candidates.always)
-    if screened:
-        yield "Screened out beforehand", f"{screened:,}"
-    if len(candidates.always):
-        yield "In every set, as requested", f"{len(candidates.always):,}"
+    in_model = len(candidates.columns) + len(candidates.always) + len(candidates.references)
+    screened = selection.posterior.target.others
+    for name, n in (
+        ("Screened out beforehand", screened),
+        ("Constant, never chosen", candidates.n_columns - in_model - screened),
+        ("Most common values of categories, to which the others are compared", len(candidates.references)),
+        ("In every set, as requested", len(candidates.always)),
+    ):
+        if n:
+            yield name, f"{n:,}"
     if counts:
         yield "Classes", ", ".join(f"{names.shortened(label, 24)} ({n:,})" for label, n in list(counts.items())[:8])
     asked = selection.size is not None
