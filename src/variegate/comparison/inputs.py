@@ -1,11 +1,8 @@
-"""Read a table and an outcome of any type, and describe arguments to identify a call."""
+"""Read a table and an outcome of any type."""
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from pickle import PicklingError
 from typing import Any, NamedTuple
 
-import joblib
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -109,22 +106,3 @@ def task_of(y: NDArray[Any]) -> str:
             )
         )
     return "classification" if kind == "binary" else "regression"
-
-
-def described(given: Any) -> str:
-    """Describe an argument so that a later process can compare it: arrays by content, functions by name."""
-    if given is None or isinstance(given, str | int | float):
-        return str(given)
-    if callable(given) and hasattr(given, "__qualname__"):
-        return f"{given.__module__}.{given.__qualname__}"
-    if isinstance(given, np.ndarray) or hasattr(given, "columns"):
-        array = np.asarray(given)
-        if array.dtype.kind != "O":
-            digest = hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()[:16]
-            return f"{array.dtype} {array.shape} {digest}"
-        given = array.astype(str).tolist()
-    kind = f"{type(given).__module__}.{type(given).__qualname__}"
-    try:
-        return f"{kind} {joblib.hash(given)}"
-    except PicklingError:  # a class inside a function is identified by name, like a function
-        return kind
