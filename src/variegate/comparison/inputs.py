@@ -10,7 +10,7 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import type_of_target
 
 from ..baselines import as_method
-from ..checks import is_whole
+from ..checks import check_labels, is_whole
 from ..messages import Argument, Message
 from ..naming import column_labels
 from ..tasks import as_survival, count_rows, task_named
@@ -60,6 +60,7 @@ def as_seed(random_state: Any) -> int:
 
 def read_data(X: Any, y: Any, task: str | None) -> Data:
     """Check table and outcome, and find the task."""
+    check_labels(X)
     names = np.array([str(name) for name in X.columns], dtype=object) if hasattr(X, "columns") else None
     table = check_array(X, dtype=[np.float64, np.float32], order="C", input_name="X")
     if len(table) < 4:

@@ -105,7 +105,7 @@ def _with_names(frame: Any) -> Any:
 
 
 def _looked_up(values: NDArray[Any], numbers: NDArray[Any]) -> NDArray[Any]:
-    """Return the table (N, M) of entries of `values`; rejects values that are not plain numbers before it allocates."""
+    """Return the table (N, M) of entries of `values`; rejects anything but numbers before it allocates."""
     if values.dtype != np.float64 or values.ndim != 1 or numbers.dtype.kind != "u" or numbers.ndim != 2:
         raise ValueError("values and numbers of a table do not fit each other")
     return values[numbers]
