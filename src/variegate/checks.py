@@ -44,14 +44,14 @@ def check_labels(X: Any) -> None:
     """
     if not hasattr(X, "columns"):
         return
-    labels = pd.Index(X.columns)
+    labels = X.columns if isinstance(X.columns, pd.Index) else pd.Index(X.columns)
     if labels.nlevels > 1:
         raise ValueError(
             f"The columns of X must have one name each, got a MultiIndex such as {labels[0]!r}; join its parts, as in "
             'X.columns = [" ".join(map(str, parts)) for parts in X.columns].'
         )
     if labels.has_duplicates:
-        label = labels[labels.duplicated()][0]
+        label = labels[labels.duplicated()].tolist()[0]
         which = ", ".join(map(str, labels.get_indexer_for([label])[:5]))
         raise ValueError(
             f"The columns of X must have different names, got {label!r} for numbers {which}; rename or drop one."

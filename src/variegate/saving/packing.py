@@ -108,7 +108,8 @@ def _looked_up(values: NDArray[Any], numbers: NDArray[Any]) -> NDArray[Any]:
     """Return the table (N, M) of entries of `values`; rejects anything but numbers before it allocates."""
     if values.dtype != np.float64 or values.ndim != 1 or numbers.dtype.kind != "u" or numbers.ndim != 2:
         raise ValueError("values and numbers of a table do not fit each other")
-    return values[numbers]
+    found: NDArray[Any] = values[numbers]
+    return found
 
 
 def unpacked(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
