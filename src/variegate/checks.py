@@ -47,7 +47,7 @@ def check_labels(X: Any) -> None:
     labels = X.columns if isinstance(X.columns, pd.Index) else pd.Index(X.columns)
     if labels.nlevels > 1:
         raise ValueError(
-            f"The columns of X must have one name each, got a MultiIndex such as {labels[0]!r}; join its parts, as in "
+            f"The columns of X must have one name each, got a MultiIndex such as {tuple(map(str, labels[0]))}; join its parts, as in "
             'X.columns = [" ".join(map(str, parts)) for parts in X.columns].'
         )
     if labels.has_duplicates:
