@@ -46,8 +46,9 @@ def check_labels(X: Any) -> None:
         return
     labels = X.columns if isinstance(X.columns, pd.Index) else pd.Index(X.columns)
     if labels.nlevels > 1:
+        example = tuple(map(str, labels[0]))
         raise ValueError(
-            f"The columns of X must have one name each, got a MultiIndex such as {tuple(map(str, labels[0]))}; join its parts, as in "
+            f"The columns of X must have one name each, got a MultiIndex such as {example}; join its parts, as in "
             'X.columns = [" ".join(map(str, parts)) for parts in X.columns].'
         )
     if labels.has_duplicates:
