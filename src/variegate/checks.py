@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 
 class WrongOutcome(ValueError):
@@ -31,6 +32,31 @@ def check_rows(right: npt.NDArray[np.bool_], what: str, must: str, got: Callable
         value = value if isinstance(value, str) else f"{value:g}"
         more = f" ({wrong} such rows)" if wrong > 1 else ""
         raise WrongOutcome(what, f"must {must}, got {value}{more}{then}", row)
+
+
+def check_labels(X: Any) -> None:
+    """Raise if the columns of a frame have labels of several parts, or share one.
+
+    >>> check_labels(pd.DataFrame([[1, 2, 3]], columns=["age", "dose", "age"]))
+    Traceback (most recent call last):
+        ...
+    ValueError: The columns of X must have different names, got 'age' for numbers 0, 2; rename or drop one.
+    """
+    if not hasattr(X, "columns"):
+        return
+    labels = X.columns if isinstance(X.columns, pd.Index) else pd.Index(X.columns)
+    if labels.nlevels > 1:
+        example = tuple(map(str, labels[0]))
+        raise ValueError(
+            f"The columns of X must have one name each, got a MultiIndex such as {example}; join its parts, as in "
+            'X.columns = [" ".join(map(str, parts)) for parts in X.columns].'
+        )
+    if labels.has_duplicates:
+        label = labels[labels.duplicated()].tolist()[0]
+        which = ", ".join(map(str, labels.get_indexer_for([label])[:5]))
+        raise ValueError(
+            f"The columns of X must have different names, got {label!r} for numbers {which}; rename or drop one."
+        )
 
 
 def is_number(value: Any) -> bool:

@@ -44,6 +44,28 @@ def test_numpy_pandas_and_polars_are_identical(task, solver):
             model.predict(frame[names[::-1]])
 
 
+@pytest.mark.parametrize(
+    ("labels", "match"),
+    [
+        (list("abcb"), r"different names, got 'b' for numbers 1, 3; rename or drop one"),
+        ([0, 1, 0, 1], r"different names, got 0 for numbers 0, 2"),
+        (pd.MultiIndex.from_product([["g", "h"], [1, 2]]), r"one name each, got .* such as \('g', '1'\); join"),
+    ],
+)
+def test_columns_that_cannot_be_told_apart_by_name(labels, match):
+    X, y = problem("regressor")
+    frame, plain = pd.DataFrame(X[:, :4], columns=labels), quick("regressor").fit(X[:, :4], y)
+    for call in (
+        lambda: quick("regressor").fit(frame, y),
+        lambda: plain.predict(frame),
+        lambda: vg.compare(["omp"], frame, y, size=1, reference="omp"),
+        lambda: vg.stability_selection(quick("regressor"), frame, y),
+        lambda: vg.frontier(frame, y),
+    ):
+        with pytest.raises(ValueError, match=match):
+            call()
+
+
 @pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
 @solvers
 @both

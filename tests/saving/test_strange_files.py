@@ -3,6 +3,7 @@
 import io
 import os
 import pickle
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -180,11 +181,14 @@ def replaced(name, value):
         ("map", np.array([-1])),
         ("map", np.array([1, 1])),
         ("map", np.array([2, 1])),
+        ("map", np.zeros(0, dtype=np.int64)),
         ("inclusion", np.full(8, 1.5)),
         ("inclusion", np.full(8, np.nan)),
         ("inclusion", np.full(9, 0.5)),
         ("inclusion_errors", np.full(8, -0.1)),
         ("disagreement", np.ones(3)),
+        ("disagreement", np.full(8, np.nan)),
+        ("disagreement", np.full(8, -1.0)),
         ("disagreement", np.full(8, "a")),
         ("set_weights", np.ones(1)),
         ("set_weights", np.ones(1000)),
@@ -220,6 +224,14 @@ def test_arrays_of_a_variational_fit_that_do_not_fit_each_other(saved_fit, name,
     [
         lambda header, arrays: header["fitted"].update(n_iter="many"),
         lambda header, arrays: header["fitted"].update(n_steps=-1),
+        lambda header, arrays: header["fitted"].update(n_steps=True),
+        lambda header, arrays: header["fitted"].update(rank="x"),
+        lambda header, arrays: header["fitted"].update(rank=3),
+        lambda header, arrays: header["fitted"].update(diversity=0.5),
+        lambda header, arrays: header["fitted"].update(size=True),
+        lambda header, arrays: header["fitted"].update(others=True),
+        lambda header, arrays: header["fitted"].update(settings={"map": []}),
+        lambda header, arrays: header["params"].update(n_features_to_select=7),
         lambda header, arrays: header["fitted"].update(settings={"map": [["tol", -1.0]]}),
         lambda header, arrays: header["fitted"].update(settings={"map": [["speed", 1.0]]}),
         lambda header, arrays: header["fitted"].update(converged="no"),
@@ -258,6 +270,36 @@ def test_one_array_under_many_names(tmp_path):
         file.writestr("a.npy", bytes(1000))
         file.filelist.extend([file.filelist[0]] * 50)  # the directory names the same bytes again and again
     refuse(out.getvalue(), tmp_path, "contains more than plain arrays")
+
+
+def table_of(values, numbers, times=1):
+    """Replace X by a list of tables that are looked up in the same values."""
+
+    def change(header, arrays):
+        arrays["values"], arrays["numbers"] = values, numbers
+        table = {"values": {"array": "values"}, "numbers": {"array": "numbers"}}
+        header["fitted"]["X"] = {"list": [table] * times}
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        table_of(np.ones((2, 10_000)), np.ones((1000, 1), dtype=np.uint8)),
+        table_of(np.array(["a" * 10_000, "b"]), np.ones((1000, 1), dtype=np.uint8)),
+        table_of(np.ones(2), np.ones((1000, 100), dtype=np.uint8), times=100),
+    ],
+)
+def test_a_small_file_asks_for_little_memory(saved, change, tmp_path):
+    """Each of these unpacks to 80 MB or more."""
+    content = rewritten(saved, change)
+    tracemalloc.start()
+    refuse(content, tmp_path, "damaged")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(content) < 500_000
+    assert peak < 10e6
 
 
 def test_numbers_of_values_that_do_not_exist(saved, tmp_path):

@@ -14,6 +14,7 @@ from ..checks import is_number, is_whole
 from ..messages import Argument, Message, Words, counted
 from ..tasks import task_named
 from .engine import Work, collect, is_done
+from .identity import described
 from .inputs import Data, named_methods, plain_number, read_data
 from .result import Comparison, comparison_of
 from .store import Store
@@ -71,7 +72,8 @@ def compare(
         None: 1, or the setting of `joblib.parallel_config`. With its backend "dask" the call runs on that cluster.
     store : file to which each repeat is written when it is done
         The same call continues there, retries failed methods, and may add repeats or methods. A file of any other call
-        is refused; functions are identified by name.
+        is refused. Functions count with their code and the variables that they read; what an installed package
+        defines, by name.
     progress : False writes nothing to stderr
 
     Returns
@@ -90,13 +92,15 @@ def compare(
     """
     data = read_data(X, y, task)
     M = data.X.shape[1]
+    named = named_methods(methods)
     study = Study(
-        data, named_methods(methods), reference, plain_number(size), similarity, kernel, _places(points, M),
+        data, named, reference, plain_number(size), similarity, kernel, _places(points, M),
         by_column(communities, data.names, M, "communities"), plain_number(screen),
         plain_number(test_size), _seed(random_state, store),
+        marks={} if store is None else {name: described(method, name) for name, method in named.items()},
     )  # fmt: skip
     _check(study, repeats)
-    with Store(store, study.call()) as kept:
+    with Store(store, {} if store is None else study.call()) as kept:
         jobs = _jobs_left(study, repeats, kept.results())
         work = Work(run_repeat, study, partial(_died, study), partial(_by_method, study, kept))
         results = collect(work, jobs, kept, n_jobs, progress)

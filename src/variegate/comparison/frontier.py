@@ -20,7 +20,8 @@ from ..messages import counted
 from ..tasks import task_named
 from ..types import IntArray
 from .engine import Work, collect, is_done
-from .inputs import as_seed, described, named_methods, plain_number, read_data
+from .identity import described
+from .inputs import as_seed, named_methods, plain_number, read_data
 from .store import Store
 from .study import Part, Study
 from .trial import Result
@@ -168,15 +169,17 @@ def frontier(
         plain_number(screen), plain_number(test_size), as_seed(random_state), folds,
     )  # fmt: skip
     asked = (sorted({float(d) for d in diversities}), sorted({int(k) for k in sizes}))
-    call = study.call() | {
-        "kind": "frontier", "diversities": asked[0], "sizes": asked[1], "folds": study.folds,
-        "methods": {name: described(method) for name, method in others.items()},
-    }  # fmt: skip
-    with Store(store, call) as kept:
+    with Store(store, {} if store is None else _call(study, asked)) as kept:
         done = kept.results()
         jobs = [(fold,) for fold in range(WHOLE, parts) if not is_done(done, str(fold))]
         results = collect(Work(partial(run_fold, asked=asked), study), jobs, kept, n_jobs, progress)
     return _frontier_of(study, {str(fold): results[str(fold)] for fold in range(WHOLE, parts)})
+
+
+def _call(study: Study, asked: tuple[list[float], list[int]]) -> dict[str, Any]:
+    methods = {name: described(method, name) for name, method in study.methods.items()}
+    asked_for = {"diversities": asked[0], "sizes": asked[1], "folds": study.folds, "methods": methods}
+    return {**study.call(), "kind": "frontier", **asked_for}
 
 
 def _check(diversities: Any, sizes: Any, parts: Any, n_rows: int, n_columns: int) -> None:

@@ -1,11 +1,8 @@
-"""Read a table and an outcome of any type, and describe arguments to identify a call."""
+"""Read a table and an outcome of any type."""
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from pickle import PicklingError
 from typing import Any, NamedTuple
 
-import joblib
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -13,7 +10,7 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import type_of_target
 
 from ..baselines import as_method
-from ..checks import is_whole
+from ..checks import check_labels, is_whole
 from ..messages import Argument, Message
 from ..naming import column_labels
 from ..tasks import as_survival, count_rows, task_named
@@ -63,6 +60,7 @@ def as_seed(random_state: Any) -> int:
 
 def read_data(X: Any, y: Any, task: str | None) -> Data:
     """Check table and outcome, and find the task."""
+    check_labels(X)
     names = np.array([str(name) for name in X.columns], dtype=object) if hasattr(X, "columns") else None
     table = check_array(X, dtype=[np.float64, np.float32], order="C", input_name="X")
     if len(table) < 4:
@@ -109,22 +107,3 @@ def task_of(y: NDArray[Any]) -> str:
             )
         )
     return "classification" if kind == "binary" else "regression"
-
-
-def described(given: Any) -> str:
-    """Describe an argument so that a later process can compare it: arrays by content, functions by name."""
-    if given is None or isinstance(given, str | int | float):
-        return str(given)
-    if callable(given) and hasattr(given, "__qualname__"):
-        return f"{given.__module__}.{given.__qualname__}"
-    if isinstance(given, np.ndarray) or hasattr(given, "columns"):
-        array = np.asarray(given)
-        if array.dtype.kind != "O":
-            digest = hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()[:16]
-            return f"{array.dtype} {array.shape} {digest}"
-        given = array.astype(str).tolist()
-    kind = f"{type(given).__module__}.{type(given).__qualname__}"
-    try:
-        return f"{kind} {joblib.hash(given)}"
-    except PicklingError:  # a class inside a function is identified by name, like a function
-        return kind

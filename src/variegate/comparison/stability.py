@@ -16,7 +16,8 @@ from .. import __version__, metrics, plots
 from ..checks import is_whole
 from ..tasks import task_named
 from .engine import Work, collect, is_done
-from .inputs import Data, as_seed, described, read_data
+from .identity import described
+from .inputs import Data, as_seed, read_data
 from .store import Store
 from .trial import Result
 
@@ -115,15 +116,17 @@ def stability_selection(
         raise ValueError(f"n_bootstraps must be a whole number above one, got {n_bootstraps!r}.")
     data = read_data(X, y, "classification" if is_classifier(estimator) else "regression")
     shared = Bootstraps(data, np.asarray(y), estimator, as_seed(random_state))
-    call = {
-        "kind": "stability_selection", "variegate": __version__, "seed": shared.seed, "X": described(data.X),
-        "y": described(data.y), "columns": described(data.names), "estimator": described(estimator),
-    }  # fmt: skip
-    with Store(store, call) as kept:
+    with Store(store, {} if store is None else _call(shared)) as kept:
         done = kept.results()
         left = [(b,) for b in range(n_bootstraps) if not is_done(done, str(b))]
         results = collect(Work(run_bootstrap, shared), left, kept, n_jobs, progress)
     return _stability_of(data, [results[str(b)] for b in range(n_bootstraps)])
+
+
+def _call(shared: Bootstraps) -> dict[str, Any]:
+    given = {"X": shared.data.X, "y": shared.y, "columns": shared.data.names, "estimator": shared.estimator}
+    about = {name: described(value, name) for name, value in given.items()}
+    return {"kind": "stability_selection", "variegate": __version__, "seed": shared.seed, **about}
 
 
 def run_bootstrap(shared: Bootstraps, number: int) -> dict[str, Result]:

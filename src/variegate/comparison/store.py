@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-FORMAT = 1  # of the file
+FORMAT = 2  # of the file; 1 knew functions by name, and ignored the names of rows
 
 
 class StoreError(ValueError):

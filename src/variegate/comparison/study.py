@@ -1,7 +1,7 @@
 """The setup of a comparison: data, methods, and how each repeat is split, prepared and scored."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -19,7 +19,8 @@ from ..side_information import similarity_features
 from ..similarity import from_columns
 from ..tasks import Task, task_named
 from ..types import IntArray
-from .inputs import Data, described
+from .identity import described
+from .inputs import Data
 
 
 class Part(NamedTuple):
@@ -48,6 +49,7 @@ class Study:
     test_size: float
     seed: int
     folds: int | None = None  # number of folds, if the test parts are folds rather than random rows
+    marks: Mapping[str, str] = field(default_factory=dict)  # of methods, to tell them apart in a store
 
     @property
     def task(self) -> Task:
@@ -56,14 +58,13 @@ class Study:
 
     def call(self) -> dict[str, Any]:
         """Return what identifies a store; without repeats and other methods, so that both can be added."""
-        about = {name: described(getattr(self, name)) for name in ("similarity", "kernel", "points", "communities")}
-        options = {name: getattr(self, name) for name in ("size", "test_size", "seed")}
-        options["screen"] = described(self.screen) if callable(self.screen) else self.screen
+        given = ("similarity", "kernel", "points", "communities", "screen")
         return {
-            "kind": "compare", "variegate": __version__, "task": self.data.task, "X": described(self.data.X),
-            "y": described(self.data.y), "columns": described(self.data.names),
-            "reference": described(self.methods.get(self.reference)) if self.size is None else None,
-            **about, **options,
+            "kind": "compare", "variegate": __version__, "task": self.data.task, "X": described(self.data.X, "X"),
+            "y": described(self.data.y, "y"), "columns": described(self.data.names, "columns"),
+            "reference": described(self.methods.get(self.reference), self.reference) if self.size is None else None,
+            **{name: described(getattr(self, name), name) for name in given},
+            **{name: getattr(self, name) for name in ("size", "test_size", "seed")},
         }  # fmt: skip
 
     def sequence(self, repeat: int, *key: int) -> np.random.SeedSequence:

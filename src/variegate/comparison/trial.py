@@ -12,7 +12,6 @@ import numpy as np
 from ..baselines import select
 from ..estimators import EmptySelectionWarning
 from ..types import IntArray
-from .inputs import described
 from .study import Part, Study
 
 Result = dict[str, Any]  # what a store can hold: numbers, text, lists
@@ -20,7 +19,7 @@ Result = dict[str, Any]  # what a store can hold: numbers, text, lists
 
 def job_key(study: Study, repeat: int, name: str) -> str:
     """Return the key of a result; another method with the same name has another key."""
-    return f"{repeat}/{name}/{described(study.methods[name])}"
+    return f"{repeat}/{name}/{study.marks.get(name)}"
 
 
 def run_repeat(study: Study, repeat: int, names: Sequence[str], size: int | None) -> dict[str, Result]:

@@ -13,6 +13,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ..candidates import Candidates, reference_columns
+from ..checks import check_labels
 from ..groups import Group
 from ..inference import Certificate, Fit, Sample
 from ..large import LargeTable, as_large_table, is_out_of_core
@@ -149,6 +150,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _read(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         """Return table and outcome as arrays."""
+        check_labels(X)
         how = {"order": "C", "ensure_min_samples": 2, **READ}
         if self._as_outcome is None:
             return validate_data(self, X, y, **how)  # type: ignore[no-any-return]
@@ -156,6 +158,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _open(self, X: Any, y: Any) -> tuple[LargeTable, NDArray[Any]]:
         """Open a table that is not in memory, and set the attributes that scikit-learn sets; return it with y."""
+        check_labels(X)
         large = as_large_table(X)
         self.n_features_in_ = large.shape[1]
         if large.names is not None:
@@ -335,6 +338,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def _laws(self, X: Any) -> list[PredictiveMixture]:
         """Return the predictive distributions of new rows, averaged over sets, one for each part of the outcome."""
         check_is_fitted(self)
+        check_labels(X)
         candidates = self.selection_.candidates
         chosen, covariates = (
             self._of_large(X) if is_out_of_core(X) else candidates.of(validate_data(self, X, reset=False, **READ))

@@ -31,14 +31,17 @@ def check_consistent(f: Mapping[str, Any]) -> None:
         "sets": _are_positions(np.split(sets, np.cumsum(sizes)[:-1]), U),
         "map": _are_positions([f["map"]], U),
         "converged": isinstance(f["converged"], bool) and isinstance(f["interrupted"], bool),
-        "nuisance": isinstance(f["nuisance"], float) and not f["nuisance"] <= 0,
+        "nuisance": isinstance(f["nuisance"], float) and not (f["nuisance"] <= 0 or f["nuisance"] == np.inf),
         "prior": f["prior"] in ("dpp", "bernoulli"),
         "diversity": isinstance(f["diversity"], float) and 0 <= f["diversity"] < np.inf,
-        "log_sums": f["log_sums"] is None or _are_sums(f["log_sums"], f["rank"], U),
+        "rank": f["rank"] is None if f["log_sums"] is None else type(f["rank"]) is int,
+        "log_sums": _are_sums(f["log_sums"], f["rank"], U) if f["log_sums"] is not None else _is_plain(f),
+        "size": f["size"] is None or (type(f["size"]) is int and bool((sizes == f["size"]).all())),
         "classes": classes is None or len(classes) == len(np.unique(classes)) > 1,
-        "others": isinstance(f["others"], int) and f["others"] >= 0,
+        "others": type(f["others"]) is int and f["others"] >= 0,
         "others_ratio": len(f["others_ratio"]) == 3 and len(f["others_ratio"][2]) == 3,
-        "tilt": f["tilt"] is None or (f["tilt"].shape == (U,) and f["tilt"].dtype == np.float64),
+        "tilt": f["tilt"] is None
+        or (f["tilt"].shape == (U,) and f["tilt"].dtype == np.float64 and bool(np.isfinite(f["tilt"]).all())),
         "certificate": f["certificate"] is None or _are_numbers(f["certificate"], len(Certificate._fields)),
         "y": classes is None or np.array_equal(np.unique(f["y"]), np.arange(len(classes))),
     }
@@ -65,15 +68,23 @@ def _chain_is_consistent(f: Mapping[str, Any], U: int) -> dict[str, bool]:
     return {
         "inclusion": f["inclusion"].shape == (U,) and bool(((f["inclusion"] >= 0) & (f["inclusion"] <= 1)).all()),
         "inclusion_errors": f["inclusion_errors"].shape == (U,) and bool((f["inclusion_errors"] >= 0).all()),
-        "disagreement": f["disagreement"].shape == (U,) and f["disagreement"].dtype.kind == "f",
+        "disagreement": f["disagreement"].shape == (U,)
+        and f["disagreement"].dtype.kind == "f"
+        and bool((f["disagreement"] >= 0).all()),
         "nuisances": nuisances.shape == (n,) and nuisances.dtype.kind == "f" and not (nuisances <= 0).any(),
-        "n_iter": all(isinstance(f[name], int) and f[name] >= 0 for name in ("n_iter", "n_steps")),
+        "n_iter": all(type(f[name]) is int and f[name] >= 0 for name in ("n_iter", "n_steps")),
+        "settings": bool(f["settings"]),
         **{name: f[name].shape == shape and bool((f[name] > 0).all()) for name, shape in positive.items()},
         **{
             name: p.shape == shape and bool((p >= 0).all() and abs(p.sum() - 1) < 1e-6)
             for name, p, shape in (("set_weights", f["set_weights"], (n,)), ("grid_probability", grid, grid.shape))
         },
     }
+
+
+def _is_plain(f: Mapping[str, Any]) -> bool:
+    """Whether the diversity is that of a prior without sums over sets."""
+    return bool(f["diversity"] == (f["prior"] == "dpp"))
 
 
 def _are_sums(log_sums: Any, rank: Any, n: int) -> bool:

@@ -16,10 +16,12 @@ from ..priors import Prior
 from ..selection import Selection, Training
 from ..side_information import rows_of_columns
 from ..similarity import Positions
+from ..types import IntArray
 from .consistency import ALWAYS, CANDIDATE, REFERENCE, check_consistent
 from .packing import Single, Table
 
 KINDS: dict[str, type[DiverseSelector]] = {kind.__name__: kind for kind in ESTIMATORS.values()}
+ROUNDING = 1.0  # nats by which storing Φ in single precision may change the odds of two sets
 # fields of a Fit and of a Sample that are stored under their own names
 OF_FIT = ("elbo", "elbo_error", "elbo_trace", "log_ratios")
 OF_SAMPLE = ("inclusion", "inclusion_errors", "disagreement", "slab_precisions", "nuisances", "n_iter", "n_steps")
@@ -130,7 +132,18 @@ def restored(kind: str, params: Mapping[str, Any], values: Mapping[str, Any]) ->
     training = Training(design, f["covariates"], f["y"], f["weights"])
     found = _found(f, _target(f, model.likelihood(candidates, training)))
     certificate = None if f["certificate"] is None else Certificate(*f["certificate"])
-    return model.publish(model.selection(candidates, training, found, f["map"], certificate))
+    selection = model.selection(candidates, training, found, f["map"], certificate)
+    if not _could_be_best(f["map"], found.target, selection.size):
+        raise ValueError("map does not fit the rest")
+    return model.publish(selection)
+
+
+def _could_be_best(S: IntArray, target: Target, size: int | None) -> bool:
+    """Whether a set has the size asked for and, if it is empty, no feature would improve it much."""
+    if size is not None or len(S) or not target.has_gains:
+        return size is None or len(S) == size
+    best = target.log_odds(target.evaluate([S]))[0].argmax(keepdims=True)
+    return target.log_joint(best) <= target.log_joint(S) + ROUNDING
 
 
 def _of_this_format(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -141,6 +154,7 @@ def _of_this_format(values: Mapping[str, Any]) -> dict[str, Any]:
         "reference_units": np.empty(0, dtype=np.int64),  # format 3
         "diversity": float(values["prior"] == "dpp"),
         "log_sums": None,
+        "rank": None,
         "others": 0,
         "others_ratio": list(OthersRatio()),
         "tilt": None,

@@ -104,8 +104,19 @@ def _with_names(frame: Any) -> Any:
     return SimilarityFeatures(values, names) if values.ndim == 2 else dict(zip(names, values.tolist(), strict=True))
 
 
-def unpacked(value: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
-    """Return the value of a piece of JSON, with the arrays that it names."""
+def _looked_up(values: NDArray[Any], numbers: NDArray[Any]) -> NDArray[Any]:
+    """Return the table (N, M) of entries of `values`; rejects anything but numbers before it allocates."""
+    if values.dtype != np.float64 or values.ndim != 1 or numbers.dtype.kind != "u" or numbers.ndim != 2:
+        raise ValueError("values and numbers of a table do not fit each other")
+    found: NDArray[Any] = values[numbers]
+    return found
+
+
+def unpacked(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
+    """Return the value of a piece of JSON, with the arrays that it names, which are taken out of `arrays`.
+
+    Each can be named once, and becomes at most eight times larger: what is asked for is bounded by the file's size.
+    """
 
     def get(value: Any) -> Any:
         return unpacked(value, arrays)
@@ -113,11 +124,11 @@ def unpacked(value: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
     if not isinstance(value, dict):
         return value
     if "array" in value:
-        return arrays[value["array"]]
+        return arrays.pop(value["array"])
     if "double" in value:
         return get(value["double"]).astype(np.float64)
     if "numbers" in value:
-        return get(value["values"])[get(value["numbers"])]
+        return _looked_up(get(value["values"]), get(value["numbers"]))
     if "float" in value:
         return float(value["float"])
     if "sparse" in value:
