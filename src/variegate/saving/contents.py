@@ -138,13 +138,13 @@ def restored(kind: str, params: Mapping[str, Any], values: Mapping[str, Any]) ->
 
 
 def _could_be_chosen(found: Selection) -> bool:
-    """Whether the set has the size asked for and, if it is the most probable one, may be empty if it is.
+    """Whether the set has the size asked for and, if it is empty, no feature would improve it much.
 
-    A panel is shorter if no further feature can be added to it.
+    A panel may be empty for want of a budget, and shorter than asked for if no further feature can be added to it.
     """
     S, size, target = found.chosen, found.size, found.posterior.target
     if found.choose == "prediction":
-        return size is None or len(S) <= size
+        return size is None or len(S) == size or len(S) == len(found.panels().best(size))
     if size is not None or len(S) or not target.has_gains:
         return size is None or len(S) == size
     best = target.log_odds(target.evaluate([S]))[0].argmax(keepdims=True)
