@@ -36,7 +36,7 @@ class Group(NamedTuple):
     shares: FloatArray  # the members' probabilities, scaled to sum to one
     probability: float  # that at least one is in the set
     purity: float  # likeness of the two least alike members, from 0 to 1; 1 for a single feature
-    chosen: Any  # the member in the best set, or None
+    chosen: Any  # the member that was chosen, or None
     likeness: str  # what makes them alike: "columns", "similarity" (Φ), or "either"; "alone" for one feature
 
 

@@ -20,9 +20,9 @@ from .types import FloatArray, IntArray
 Features = npt.ArrayLike
 
 AVERAGED = 200  # sets in an averaged prediction
-STARTS = 3  # sampled sets from which the search for the best set starts, besides one grown feature by feature
+STARTS = 3  # sampled sets from which the search for the most probable set starts, besides one grown feature by feature
 RANKED = 200  # sampled sets that are ranked by their probability; a tenth of that if gains are approximate
-AS_GOOD = np.log(0.1)  # a set with at least a tenth of the best set's probability counts as its rival
+AS_GOOD = np.log(0.1)  # a set with at least a tenth of the largest probability counts as a rival
 
 
 class Alternative(NamedTuple):
@@ -38,7 +38,7 @@ class Alternative(NamedTuple):
     log_evidence: float  # how well it explains y
     log_joint: float  # with the prior: what sets are ranked by
     log_prob: float  # log of the fraction of sampled sets equal to this one; log q(S) for a variational fit
-    odds: float  # posterior odds against the best set, at the geometric means of the hyperparameters
+    odds: float  # posterior odds against the most probable set, at the geometric means of the hyperparameters
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +193,7 @@ class Posterior:
         return {}
 
     def _good_sets(self, size: int | None) -> list[IntArray]:
-        """The best set and its rivals, best first: the ends of the search, and the best exchange of each member."""
+        """The most probable set and its rivals, best first: the ends of the search, and the best exchange of each member."""
         if size not in self._known_good:
             self._known_good[size] = self._search(size)
         return self._known_good[size]
@@ -238,7 +238,7 @@ class Posterior:
     def alternatives(self, n: int = 5, *, size: int | None = None, different: float = 0.2) -> list[Alternative]:
         """Good sets that differ from each other, best first; the first is `map`.
 
-        They come from the best set, the best exchange of each of its members, and sampled sets. Each differs from the
+        They come from the most probable set, the best exchange of each of its members, and sampled sets. Each differs from the
         better ones by a Jaccard distance of at least `different`.
         """
         n, size = as_count(n), self._size(size)
@@ -270,7 +270,7 @@ class Posterior:
             this fraction of what they can
         threshold : all features and groups above this probability are listed; a feature like no other is listed alone
         purity : the smallest absolute correlation, or similarity by Φ, of two members
-        chosen : the best set, whose members are in groups whatever their probability, each in its own; default `map()`
+        chosen : features that are in groups whatever their probability, each in its own; default `map()`
         """
         best = self.map() if chosen is None else self.positions(chosen, "chosen")
         return groups_of(self.fit, best, self.labels, level, threshold, purity)
@@ -335,7 +335,7 @@ class Posterior:
         )
 
     def _overlooked(self, fit: Fit) -> float:
-        """By how much, in nats, q underrates the best set, or a rival with one member exchanged.
+        """By how much, in nats, q underrates the most probable set, or a rival with one member exchanged.
 
         If a rival is about as good, q underrates one of the two by the error of their log-odds.
 
@@ -350,7 +350,7 @@ class Posterior:
             return np.inf
         rivals = [T for _, T in best_exchanges(self.target, best, self._settled())]
         odds = [(self.target.log_joint(T) - value, fit.log_prob(T) - log_q) for T in rivals]
-        itself = value - fit.elbo  # `value` is the ELBO of a q concentrated on the best set
+        itself = value - fit.elbo  # `value` is the ELBO of a q concentrated on the most probable set
         return float(max([0.0, itself, *(abs(p - q) for p, q in odds if p > AS_GOOD)]))
 
 

@@ -360,7 +360,7 @@ def test_an_interrupt_before_there_is_anything_is_an_interrupt(make, y, lap, mon
 
 def test_an_empty_set_beside_what_is_always_in():
     noise = np.random.default_rng(1).normal(size=(N, 4))
-    with pytest.warns(EmptySelectionWarning, match="best set is empty beside those in always_include"):
+    with pytest.warns(EmptySelectionWarning, match="worth measuring beside those in always_include"):
         model = regress(always_include=[0], expected_size=0.2, slab_precision=10.0).fit(
             noise, np.random.default_rng(2).normal(size=N)
         )

@@ -66,10 +66,10 @@ def diverse_path(
 
 @dataclass(frozen=True)
 class Variational:
-    """The best set of q; hyperparameters learned, similarity from the columns unless given.
+    """The most probable set of q; hyperparameters learned, similarity from the columns unless given.
 
     q is the optimum of the ELBO, or with solver="chain" the member of its family with the inclusion probabilities of
-    the exact posterior. Its best set is not improved by exchanges under the target, as in the paper: otherwise methods
+    the exact posterior. Its most probable set is not improved by exchanges under the target, as in the paper: otherwise methods
     that share a target would end in much the same set whatever their q. Without a size, it may have any size.
     """
 
@@ -88,7 +88,7 @@ class Variational:
             solver=self.solver,
             random_state=rng,
         )
-        # not fit(), which would also search for the target's best set
+        # not fit(), which would also choose a panel
         found = model.search(problem.X, problem.y)
         return np.flatnonzero(found.candidates.mask(found.posterior.q.map(size)))
 

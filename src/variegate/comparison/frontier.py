@@ -1,4 +1,4 @@
-"""What diversity costs: accuracy of the best sets of several sizes and diversities."""
+"""What diversity costs: accuracy of panels of several sizes and diversities."""
 
 import traceback
 import warnings
@@ -132,8 +132,8 @@ def frontier(
 ) -> Frontier:
     """Find out what diversity costs: accuracy by cross-validation for a range of diversities and sizes.
 
-    In each fold one short fit finds how strongly coefficients are shrunk; then exchanges find the best set of each
-    size at each diversity, each search starting from its neighbours. Sets are scored as in `compare`.
+    In each fold one short fit finds how strongly coefficients are shrunk; then a search finds the panel of
+    each size at each diversity. Sets are scored as in `compare`.
 
     Parameters
     ----------

@@ -168,7 +168,7 @@ class Comparison:
         if empty := int((self.selections["own_size"] == 0).sum()):
             said.append(
                 Message(
-                    f"The best set of {self.reference} was empty in {counted(empty, 'repeat')}: all methods chose one "
+                    f"The set of {self.reference} was empty in {counted(empty, 'repeat')}: all methods chose one "
                     "feature there. Give ",
                     Argument("size"),
                     " to compare larger sets.",

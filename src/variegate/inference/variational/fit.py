@@ -206,7 +206,7 @@ class _Search:
         return tuning.n_sets(self.target, self.settings.n_sets)
 
     def _best_set(self) -> IntArray:
-        """The target's best set, and hyperparameters learned from it."""
+        """The target's most probable set, and hyperparameters learned from it."""
         S = NOTHING
         for _ in range(tuning.ROUNDS):
             S = best_set(self.target, S)
