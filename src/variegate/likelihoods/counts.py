@@ -134,6 +134,10 @@ class Poisson(Laplace[PoissonTerms]):
     def _law(self, mean: FloatArray, variance: FloatArray) -> Predictive:
         return count_law(mean, np.sqrt(variance), 0.0)
 
+    def _higher(self, eta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        mean = self.terms.derivatives(eta).weight
+        return -mean, -mean
+
 
 class NegativeBinomial(Laplace[NegativeBinomialTerms]):
     """Negative binomial regression: mean μ_i = e_i exp(η_i), variance μ_i + αμ_i².
@@ -208,6 +212,11 @@ class NegativeBinomial(Laplace[NegativeBinomialTerms]):
 
     def _law(self, mean: FloatArray, variance: FloatArray) -> Predictive:
         return count_law(mean, np.sqrt(variance), self.nuisance)
+
+    def _higher(self, eta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        weight = self.terms.derivatives(eta).weight
+        p = expit(eta + self.terms.offset + np.log(self.terms.dispersion))
+        return -weight * (1.0 - 2.0 * p), -weight * (1.0 - 6.0 * p * (1.0 - p))
 
     def draw_predictor(
         self, S: IntArray, c: float, auxiliary: Auxiliary | None, rng: np.random.Generator
