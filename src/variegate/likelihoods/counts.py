@@ -134,10 +134,6 @@ class Poisson(Laplace[PoissonTerms]):
     def _law(self, mean: FloatArray, variance: FloatArray) -> Predictive:
         return count_law(mean, np.sqrt(variance), 0.0)
 
-    def _higher(self, eta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        mean = self.terms.derivatives(eta).weight
-        return -mean, -mean
-
 
 class NegativeBinomial(Laplace[NegativeBinomialTerms]):
     """Negative binomial regression: mean μ_i = e_i exp(η_i), variance μ_i + αμ_i².
