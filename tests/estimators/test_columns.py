@@ -27,6 +27,16 @@ def test_always_include(given, make, solver):
     np.testing.assert_array_equal(model.transform(FRAME), FRAME.loc[:, model.support_])
 
 
+@pytest.mark.parametrize("n", [29, 40])
+def test_always_included_columns_must_leave_something_to_explain(n):
+    X, y = np.random.default_rng(0).normal(size=(30, 50)), np.arange(30.0)
+    with pytest.raises(ValueError, match="always_include must name fewer columns than there are rows, 30"):
+        regress(always_include=list(range(n))).fit(X, y)
+    assert np.isfinite(
+        regress(always_include=list(range(28)), n_features_to_select=1).fit(X, y).predict_interval(X)
+    ).all()
+
+
 def test_always_included_columns_are_covariates_of_the_engine():
     model = regress(always_include=[9], slab_precision=10.0, expected_size=2.0).fit(X, Y)
     likelihood = vg.Gaussian(X[:, :9], Y, covariates=X[:, 9:], slab_precision=10.0)

@@ -85,6 +85,11 @@ class Gaussian:
         """M."""
         return self._data.design.shape[1]
 
+    @property
+    def rows_left(self) -> float:
+        """N − p: how many rows the intercept and the covariates leave to be explained."""
+        return self._data.dof
+
     def with_slab_precision(self, c: float) -> Self:
         """Return the same data, noise prior and caches with another slab precision."""
         twin = copy.copy(self)
