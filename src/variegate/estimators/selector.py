@@ -13,7 +13,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ..candidates import Candidates, reference_columns
-from ..groups import Group
+from ..groups import Group, numbered
 from ..inference import Certificate, Fit, Sample
 from ..large import LargeTable, as_large_table, is_out_of_core
 from ..likelihoods import new_rows, table
@@ -210,7 +210,8 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def publish(self, found: Selection) -> Self:
         """Set the fitted attributes from a selection."""
         fitted = found.posterior.fit
-        self.selection_, self.posterior_, self.support_ = found, found.posterior, found.support
+        self.selection_, self.support_ = found, found.support
+        self.posterior_ = found.posterior.of_columns(found.candidates, found.column_names)
         self.inclusion_probabilities_, self.inclusion_errors_ = found.inclusion_probabilities, found.inclusion_errors
         if isinstance(fitted, Fit):
             self.elbo_, self.elbo_trace_ = fitted.elbo, fitted.elbo_trace
@@ -233,7 +234,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def groups_(self) -> list[Group]:
         """Groups of features that can replace each other, most probable first; see `Posterior.groups`."""
         check_is_fitted(self)
-        return self.selection_.groups
+        return numbered(self.selection_.groups, self.selection_.candidates.first_columns)
 
     @one_blas_thread
     def path(self, sizes: Iterable[float]) -> dict[int, NDArray[np.bool_]]:
@@ -257,12 +258,14 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return {k: self.as_support(self.posterior_.map(k)) for k in numbers if k is not None}
 
     def as_support(self, features: Any) -> NDArray[np.bool_]:
-        """Return the columns (M,) of a set of features of `posterior_`, given by position there or by name.
+        """Return the columns (M,) of a set of features, given by name or column, as a mask like `support_`.
 
-        With always_include, groups, screening or constant columns, positions in the posterior are not columns of X.
+        A column stands for its block; columns that are always included are added.
         """
         check_is_fitted(self)
-        return self.selection_.candidates.mask(self.posterior_.positions(features))
+        found = np.zeros(self.n_features_in_, dtype=bool)
+        found[self.posterior_.positions(features)] = found[self.selection_.candidates.always] = True
+        return found
 
     @one_blas_thread
     def _laws(self, X: Any) -> list[PredictiveMixture]:
