@@ -231,6 +231,17 @@ def test_predictions_with_covariates_from_the_second_table(run, folder, kind):
     assert run("predict", "found", where, *beside).last_line.endswith("sample 's5' occurs twice; remove one")
 
 
+@pytest.mark.parametrize("name", ["height", "years"])
+def test_the_outcome_is_no_covariate(run, folder, name):
+    """years hold the ids here."""
+    with_people(folder, height=lambda eta, years, rng: eta)
+    frame = pd.read_csv("people.csv")
+    frame.assign(years=frame["id"]).to_csv("people.csv", index=False)
+    beside = ("--outcome-table", "people.csv", "--outcome", "height", "--outcome-id", "years")
+    ran = run("select", "scan.bed", *beside, "--always-include", f"age,{name}", *QUICK)
+    assert ran.last_line.endswith(f"--always-include: '{name}' is the outcome or holds ids; give others")
+
+
 @pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
 def test_exposures_of_a_large_table_are_used(run, folder):
     people = with_people(folder, cases=lambda eta, years, rng: rng.poisson(years * np.exp(0.3 * eta)))

@@ -59,6 +59,7 @@ def read_large_table(options: Mapping[str, Any]) -> tuple[LargeTable, Table, lis
     chosen = found if len(rows) == N else SomeRows(found, rows)
     further = [name for name in options.get("always_include") or () if name not in set(names)]
     if further:
+        _check_apart(further, [*outcome_columns(options), options["outcome_id"]])
         chosen = WithColumns(chosen, _covariates(second, further, ids))
         names = np.concatenate([names, np.array(further, dtype=object)])
     outcome, columns = y.loc[ids].reset_index(drop=True), list(y.columns)
@@ -129,6 +130,12 @@ def _known_rows(
             f"{ids[0] if ids else ''!r} in {where}; use the same ids in both, or give --outcome-id COLUMN"
         )
     return rows
+
+
+def _check_apart(further: list[str], taken: list[str | None]) -> None:
+    for name in further:
+        if name in taken:
+            raise Failure(f"--always-include: '{shortened(name)}' is the outcome or holds ids; give others")
 
 
 def _covariates(second: RawTable, names: list[str], ids: NDArray[Any]) -> ArrayTable:

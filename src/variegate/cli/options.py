@@ -59,16 +59,16 @@ NOT_SETTINGS = {"config", "overwrite", "quiet", "as_json", "cluster"}  # do not 
 
 
 class Names(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """Names separated by commas; a comma inside a name is doubled."""
+    """Names separated by commas, each counted once; a comma inside a name is doubled."""
 
     name = "names"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
         """Split text, or take a list from a config file."""
         if isinstance(value, list | tuple):
-            return tuple(map(str, value))
+            return tuple(dict.fromkeys(map(str, value)))
         parts = str(value).replace(",,", "\0").split(",")
-        found = tuple(part.strip().replace("\0", ",") for part in parts if part.strip())
+        found = tuple(dict.fromkeys(part.strip().replace("\0", ",") for part in parts if part.strip()))
         if not found:
             self.fail(f"expected names separated by commas, got {value!r}.", param, ctx)
         return found
