@@ -111,6 +111,8 @@ MISUSE = [
     (("select", "data.csv", *Y, "--size", "9"), 1, "--size must be between 1 and 6, the number of features"),
     (("select", "data.csv", *Y, "--expected-size", "50"), 1, "--expected-size must be below"),
     (("select", "data.csv", *Y, "--out", "a_file"), 2, "a_file"),
+    (("select", "data.csv", *Y, "--out", "", "--overwrite"), 2, "got ''; for the current folder give '.'"),
+    (("demo", "--out", "", "--overwrite"), 2, "got ''; for the current folder give '.'"),
     (("select", "data.csv", *Y, "--out", "a_file/below"), 1, "cannot write a_file/below"),
     (("select", "data.csv", *Y, "--out", "/proc/variegate"), 1, "cannot write /proc/variegate"),
     (("predict", "data.csv", "data.csv"), 1, "data.csv: not a variegate model"),

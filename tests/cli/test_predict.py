@@ -181,6 +181,19 @@ def test_a_single_new_sample_may_have_missing_cells(run, folder):
     assert ran.out == run("predict", "found/model.vg", "filled.csv").out
 
 
+def test_a_second_table_without_covariates_is_not_needed(run, folder):
+    frame = data()
+    frame.drop(columns=["y", "kind"]).to_csv("x.csv", index=False)
+    frame[["sample", "y"]].head(40).to_csv("clinical.csv", index=False)
+    assert run("select", "x.csv", "--outcome", "clinical.csv:y", *QUICK, "--out", "found").code == 0
+    alone = run("predict", "found", "x.csv")
+    for beside in (("--outcome-table", "clinical.csv"), ("--config", "found/run.json")):
+        ran = run("predict", "found", "x.csv", *beside)
+        assert ran.code == 0, ran.err
+        assert ran.out == alone.out
+    assert len(csv(alone.out)) == 60
+
+
 @pytest.mark.parametrize("n", [1, 5])
 def test_a_quantity_whose_name_has_an_equals_sign_is_filled_as_in_training(run, folder, n):
     frame = data().drop(columns=["sample", "kind"]).rename(columns={"a": "ratio=a/b", "d": "ratio=c/d"})

@@ -34,6 +34,15 @@ class Number(click.FloatRange):
 FILE = click.Path(exists=True, dir_okay=False, readable=True)
 
 
+class _Folder(click.Path):
+    """A folder for results; an empty name, as of an unset variable, would mean the current folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not str(value):
+            self.fail("expected the name of a folder, got ''; for the current folder give '.'", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 class _Model(click.Path):
     """A model.vg, or the folder of a run that contains one."""
 
@@ -44,6 +53,7 @@ class _Model(click.Path):
         return super().convert(str(inside) if inside.is_file() else value, param, ctx)
 
 
+FOLDER = _Folder(file_okay=False)
 MODEL = _Model(exists=True, dir_okay=False)
 TABLE = click.Path(exists=True, readable=True)  # a zarr array is a folder
 POSITIVE = Whole(min=1)

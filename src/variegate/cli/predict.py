@@ -138,7 +138,8 @@ def _read(source: Source, options: Mapping[str, Any], model: DiverseSelector, he
         second = open_source(options["outcome_table"], how["delimiter"])
         also = {*second.columns} - {options["outcome_id"]}
         how["categorical"] |= factors & also
-        how |= {"outcome_table": second, "outcome_id": options["outcome_id"], "always_include": known & also}
+        if known & also or exposure is not None:  # in a run.json it may hold the outcome alone
+            how |= {"outcome_table": second, "outcome_id": options["outcome_id"], "always_include": known & also}
     return read_table(source, exposure, drop=drop, **how)
 
 
