@@ -235,6 +235,14 @@ def test_columns_in_every_set(run, folder):
     assert (table.loc[["c", "f"], "role"] == "always included").all()
 
 
+def test_a_name_given_twice_counts_once(run, folder):
+    (folder / "twice.toml").write_text('always-include = ["f", "f"]\n')
+    for options in (("--always-include", "f,f"), ("--config", "twice.toml")):
+        ran = run(*SELECT, *options, "--compare", "omp,omp", "--repeats", 1, "--overwrite")
+        assert ran.code == 0, ran.err
+        assert json.loads((folder / "variegate-out/run.json").read_text())["settings"]["always_include"] == ["f"]
+
+
 def test_categories_are_chosen_together(run, folder):
     frame = data().drop(columns="kind")
     frame["site"] = ["north", "south", "west"] * 20

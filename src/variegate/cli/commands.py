@@ -9,6 +9,7 @@ import click
 from .cluster import connected
 from .options import (
     FILE,
+    FOLDER,
     METHODS,
     MODEL,
     NAMES,
@@ -62,7 +63,7 @@ Examples:
 @click.option(
     "--tol", type=Number(min=0, min_open=True), help="Largest allowed error of a probability. Default: 0.03."
 )
-@click.option("--out", type=click.Path(file_okay=False), default="variegate-out", show_default=True, metavar="DIR")
+@click.option("--out", type=FOLDER, default="variegate-out", show_default=True, metavar="DIR")
 @click.option("--overwrite", is_flag=True, help="Replace the results of an earlier run in DIR.")
 @cluster_option
 @run_options
@@ -154,7 +155,7 @@ def compare(**options: Any) -> None:
 @click.command(short_help="Repeat an experiment from the paper.")
 @click.argument("name", required=False)
 @click.option("--data", type=click.Path(exists=True, file_okay=False), help="Folder with the real data sets.")
-@click.option("--out", type=click.Path(file_okay=False), metavar="DIR", help="Folder for the results.")
+@click.option("--out", type=FOLDER, metavar="DIR", help="Folder for the results.")
 @click.option("--config", type=FILE, help="TOML file with the experiment's settings.")
 @click.option("--quick", is_flag=True, help="Run a small version, in about a minute.")
 @cluster_option
@@ -169,7 +170,7 @@ def paper(**options: Any) -> None:
 
 
 @click.command(short_help="Try it on breast cancer data full of near-copies.")
-@click.option("--out", type=click.Path(file_okay=False), default="variegate-demo", show_default=True, metavar="DIR")
+@click.option("--out", type=FOLDER, default="variegate-demo", show_default=True, metavar="DIR")
 @click.option("--overwrite", is_flag=True, help="Replace the results of an earlier run in DIR.")
 @click.option("--quiet", "-q", is_flag=True, help="Nothing on stderr but errors.")
 def demo(**options: Any) -> None:

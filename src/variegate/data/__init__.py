@@ -18,6 +18,7 @@ from .network import Network, as_network, network_from_edges
 from .network import locate_names as locate_names
 from .network import unambiguous as unambiguous
 from .outcome import check_column as check_column
+from .outcome import check_no_ids as check_no_ids
 from .outcome import labels as labels
 from .outcome import second_table as second_table
 from .places import read_groups as read_groups

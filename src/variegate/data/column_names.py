@@ -47,6 +47,7 @@ class ColumnNames:
     def check(self, where: str, known: Collection[str], second: Source | None) -> None:
         """Reject names that neither the table (`known`) nor the second table has."""
         check_exist(where, known, self.drop, "columns to drop")
+        self._check_outcomes(second is not None)
         if self.id_column is not None:
             check_known(where, known, self.id_column, "an id column")
         if second is None:
@@ -62,6 +63,16 @@ class ColumnNames:
     def joined(self, known: Collection[str], second: Collection[str]) -> list[str]:
         """Return the columns of the second table that become features: always included, and only found there."""
         return [name for name in self.always_include if name not in known and name in second]
+
+    def _check_outcomes(self, elsewhere: bool) -> None:
+        """Reject an outcome that holds ids or is left out; with `elsewhere` it is in the second table."""
+        here: dict[str, list[Any]] = {"drop": self.drop, "id_column": [self.id_column]}
+        taken = {"outcome_id": [self.outcome_id]} if elsewhere else here
+        for option, names in taken.items():
+            for name in names:
+                if name in self.outcomes:
+                    said = f": '{name}' belongs to the outcome; give another column"
+                    raise UnreadableInput(Message(Argument(option), said))
 
     def _check_second(self, where: str, known: Collection[str], second: Source) -> None:
         if self.outcome_id is not None:

@@ -11,6 +11,7 @@ from dataclasses import replace
 import pandas as pd
 
 from ..messages import Argument, Message, counted
+from .csv_table import MISSING
 from .errors import DataWarning, UnreadableInput
 from .frames import RawTable
 from .text import shortened
@@ -50,6 +51,8 @@ def _looks_like_ids(column: pd.Series, name: str) -> bool:
     if _ID_NAME.fullmatch(name):
         return not _is_indicator(column)
     words = column.dtype == object or isinstance(column.dtype, pd.StringDtype)
+    if (column.isna() | column.isin(MISSING)).all():  # the only cell of a table with one row
+        return False
     return words and column.is_unique and bool(pd.to_numeric(column, errors="coerce").isna().all())
 
 

@@ -57,6 +57,15 @@ def check_column(raw: RawTable, name: str, what: str) -> None:
         check_known(raw.where, [other for other in raw.columns if other != name], name, what)
 
 
+def check_no_ids(second: RawTable, names: list[str]) -> None:
+    """Reject ids among the columns to always include: numbers of samples would pass for measurements."""
+    for name in names:
+        if tuple(map(str, second.frame[name])) == second.ids:
+            raise UnreadableInput(
+                Message(Argument("always_include"), f": '{name}' holds the ids of {second.where}; give others")
+            )
+
+
 def with_outcome(raw: RawTable, named: ColumnNames, second: RawTable | None) -> Parts:
     """Separate the outcomes from the features, or take them from the second table."""
     ids = raw.ids if raw.ids is not None else tuple(map(str, range(1, len(raw.frame) + 1)))
@@ -133,6 +142,7 @@ def _joined(raw: RawTable, ids: tuple[str, ...], named: ColumnNames, second: Raw
     columns = {name: _tidy(beside, beside.frame[name]) for name in named.outcomes}
     y = pd.DataFrame(columns) if columns else None
     more = named.joined(raw.frame.columns, second.frame.columns)
+    check_no_ids(second, more)
     if more:  # converted here, so that errors name the right file
         features = to_numeric(replace(beside, frame=beside.frame[more]), named.categorical)
         check_finite(replace(beside, frame=features))
