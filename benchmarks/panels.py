@@ -1,6 +1,6 @@
 """What to measure: panels beside the most probable sets and other selectors, on real tables.
 
-Needs the data (the folder VARIEGATE_DATA) for all but two tables; fifty splits of each, a quarter of the rows held out.
+Needs the data (the folder VARIEGATE_DATA) for all but two tables; fifty splits of each, a quarter of rows held out.
 """
 
 import sys
@@ -164,12 +164,13 @@ def main() -> str:
         print("panels:", *parts[0][-3:], parts[2][-1], sep="\n  ", file=sys.stderr, flush=True)
     return "\n\n".join([
         "## What to measure",
-        f"`python -m benchmarks panels`. {SPLITS} splits, a quarter of the rows held out. Every set is refitted by least "
-        "squares or logistic regression; R² or AUC, in brackets log det (0 is the most diverse). Last columns: the other "
-        "method that is best on the even splits, and how far the panel is ahead of it on the odd ones, ± standard error "
-        "corrected for rows that splits share.",
+        f"`python -m benchmarks panels`. {SPLITS} splits, a quarter of the rows held out. Every set is refitted by "
+        "least squares or logistic regression; R² or AUC, in brackets log det (0 is the most diverse). Last columns: "
+        "the other method that is best on the even splits, and how far the panel is ahead of it on the odd ones, ± "
+        "standard error corrected for rows that splits share.",
         table(["", "size", *METHODS, "best other", "ahead"], parts[0]),
-        "Sets of ten: stability (mean Jaccard index of two splits) and seconds; ours with the fit that all sizes share:",
+        "Sets of ten: stability (mean Jaccard index of two splits) and seconds; ours with the fit, which all sizes "
+        "share:",
         table(["", *METHODS], parts[1]),
         "Suggested sizes (median, 5 % to 95 %), and the loss of the rule beyond that of the whole posterior's "
         "predictions in nats a row: promised / on held-out rows. Last: what 95 % intervals of the rule of suggested "

@@ -52,6 +52,10 @@ class Regression:
     def strata(self, y: NDArray[Any]) -> None:
         """None."""
 
+    def score(self, y: NDArray[Any], predicted: FloatArray) -> float:
+        """R²."""
+        return float(metrics.r2(y, predicted))
+
     def scores(self, X: NDArray[Any], y: NDArray[Any], X_test: NDArray[Any], y_test: NDArray[Any]) -> dict[str, float]:
         """Scores of least squares."""
         predicted = LinearRegression().fit(X, y).predict(X_test)
