@@ -52,19 +52,19 @@ class Posterior:
     The M columns are those of the likelihood, each a feature. The posterior of an estimator is over features that are
     columns of X or blocks of columns that enter together, without columns that are constant, screened out or always
     included. It speaks of columns of X all the same: positions are columns of X and arrays have an entry for each; a
-    column stands for its block, and sets have all columns of a block and those always included. Only `names`, `fit`,
-    `target` and `components` number the features.
+    column stands for its block, and sets have all columns of a block and those always included. Only `labels`, `fit`,
+    `target` and `components` are about features.
 
     Parameters
     ----------
     fit : Sample or Fit
         The result of exact chains, or of a variational solver.
-    names : array (U,), optional
-        Names of the features, strings. Several may share a name; they are then addressed by position.
+    names : array (M,), optional
+        Names of the columns, strings. Several columns may share a name; they are then addressed by position.
     candidates : Candidates, optional
-        Which columns of X the features are; by default feature 0 is column 0 and so on. Set by estimators.
-    column_names : array (M,), optional
-        Names of the columns of X, with `candidates`.
+        Which columns of X the U features are; by default feature 0 is column 0 and so on. Set by estimators.
+    feature_names : array (U,), optional
+        Names of the features, with `candidates`.
 
     >>> import variegate as vg
     >>> rng = np.random.default_rng(0)
@@ -81,12 +81,12 @@ class Posterior:
     fit: Sample | Fit = field(repr=False)
     names: npt.NDArray[Any] | None = field(default=None, repr=False)
     candidates: Candidates | None = field(default=None, repr=False)
-    column_names: npt.NDArray[Any] | None = field(default=None, repr=False)
+    feature_names: npt.NDArray[Any] | None = field(default=None, repr=False)
     _known_good: dict[int | None, list[IntArray]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        if self.names is not None and np.shape(self.names) != (self.n_features,):
-            raise ValueError(f"names must hold {self.n_features} names, one per feature, got {np.shape(self.names)}.")
+        if self.names is not None and np.shape(self.names) != (self.n_columns,):
+            raise ValueError(f"names must hold {self.n_columns} names, one per column, got {np.shape(self.names)}.")
         strange = [] if self.names is None else [x for x in np.asarray(self.names).tolist() if not isinstance(x, str)]
         if strange:
             raise ValueError(
@@ -151,19 +151,20 @@ class Posterior:
         """Weights of `sets` (n,), summing to one."""
         return self.fit.weights
 
+    def _settled(self) -> IntArray:
+        return np.union1d(self.fit.included, self.fit.excluded)
+
     @property
     def labels(self) -> npt.NDArray[Any]:
         """Names of the features (U,), or their positions if there are none."""
-        return np.arange(self.n_features) if self.names is None else np.asarray(self.names)
-
-    def _settled(self) -> IntArray:
-        return np.union1d(self.fit.included, self.fit.excluded)
+        names = self.names if self.candidates is None else self.feature_names
+        return np.arange(self.n_features) if names is None else np.asarray(names)
 
     # --- features and columns ---------------------------------------------------------------------------------
 
     def of_columns(self, candidates: Candidates, names: npt.NDArray[Any]) -> Self:
         """The same posterior in terms of the columns of X, called `names` (M,), that the features are."""
-        return replace(self, candidates=candidates, column_names=names)
+        return replace(self, candidates=candidates, names=names, feature_names=self.labels)
 
     def _columns(self, S: IntArray) -> IntArray:
         """The columns of a set of features."""
@@ -175,7 +176,7 @@ class Posterior:
             return find_positions(features, self.names, self.n_features, name)
         labels = [*self.labels.tolist(), None, None]  # of a block; LEFT_OUT and ALWAYS are the last two
         of_columns = [labels[place] for place in self.candidates.places.tolist()]
-        return find_positions(features, self.column_names, self.n_columns, name, of_columns)
+        return find_positions(features, self.names, self.n_columns, name, of_columns)
 
     def features(self, given: Features, name: str, refused: int = LEFT_OUT) -> IntArray:
         """Positions of the features of columns; columns always included, or left out, are dropped or refused."""
@@ -186,7 +187,7 @@ class Posterior:
         wrong = columns[places == refused]
         if len(wrong):
             why = "is constant or was screened out" if refused == LEFT_OUT else "is always included"
-            label = column_labels(self.column_names, self.n_columns)[wrong[0]]
+            label = column_labels(self.names, self.n_columns)[wrong[0]]
             raise ValueError(f"{name} must be columns to select from, got column {wrong[0]}, {label!r}, which {why}.")
         return np.unique(places[places >= 0])
 

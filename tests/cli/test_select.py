@@ -355,7 +355,7 @@ def test_a_category_is_meant_by_its_name(run, folder):
     (folder / "groups.csv").write_text("feature,group\n" + "".join(f"{name},1\n" for name in [*"abcdef", "site"]))
     select = ("select", "sites.csv", "--outcome", "y", *QUICK)
     assert run(*select, "--groups", "groups.csv").code == 0
-    assert vg.load("variegate-out/model.vg").posterior_.names.tolist() == [*"abcdef", "site"]
+    assert vg.load("variegate-out/model.vg").posterior_.labels.tolist() == [*"abcdef", "site"]
     half = run(*select, "--always-include", "site=west", "--out", "other")
     assert "take all of them (a category by its name) or none" in half.last_line
 

@@ -121,3 +121,10 @@ def test_a_posterior_of_a_target_has_columns_of_the_likelihood():
     posterior = vg.Posterior(model.posterior_.fit)
     assert posterior.n_columns == posterior.n_features == 4
     assert posterior.positions([1]).tolist() == [1]
+
+
+def test_names_are_those_of_columns_and_labels_those_of_features():
+    posterior = model_of()[0].posterior_
+    assert posterior.names.tolist() == NAMES
+    assert posterior.labels.tolist() == ["dose", "site", "weight", "noise"]
+    assert dict(zip(posterior.names, posterior.inclusion_prob(), strict=True))["age"] == 1.0
