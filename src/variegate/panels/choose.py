@@ -105,8 +105,7 @@ def prepared(
     excluded: IntArray = NOTHING,
 ) -> Panels:
     """The panels that have some features and lack others, with the search for them."""
-    fixed = np.vstack([np.ones(design.shape[0]), covariates.column_rows(np.arange(covariates.shape[1]))])
-    form = Form(design, reference.curvature, reference.targets, fixed, Units.of(candidates.unit))
+    form = Form(design, reference.curvature, reference.targets, reference.fixed, Units.of(candidates.unit))
     unknown = reference.uncertainty
     tolerance = min(HIDDEN * float(form.total.sum()), np.inf if unknown is None else unknown)
     open_ = np.ones(candidates.n_units, dtype=bool)
