@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..design import Design
-from ..likelihoods import Auxiliary, Coefficients, PoissonTerms, Predictive, Terms
+from ..likelihoods import Coefficients, PoissonTerms, Predictive, Terms
 from ..types import FloatArray, IntArray
-from .reference import FLAT, Reference, unexplained
+from .reference import Reference
 
 DRAWS, FEWEST_DRAWS = 100, 10
 DRAWN_ENTRIES = 20_000_000  # of all draws together (160 MB), with which there are fewer draws of many rows
@@ -23,15 +23,10 @@ class Weighted(NamedTuple):
     law: Predictive  # of a row with all columns at their means
 
     @property
-    def root_scale(self) -> float:
-        """Scale of σ of numbers, whose log-likelihood has noise of variance one; 1 for other outcomes."""
-        return 1.0 if self.law.link is not None else float(np.sqrt(self.law.scale[0] ** 2 - self.law.latent_scale[0] ** 2))
-
-    @property
     def noise(self) -> float:
         """E[σ² | S] of numbers: the variance of a new row beyond that of its mean."""
         stretch = self.law.dof / max(self.law.dof - 2.0, 1e-9)
-        return float(stretch * self.root_scale**2)
+        return float(stretch * (self.law.scale[0] ** 2 - self.law.latent_scale[0] ** 2))
 
 
 def posterior_reference(
@@ -51,11 +46,7 @@ def posterior_reference(
     shares = np.array([one.weight for one in outcomes[0]])
     shares /= shares.sum()
     chosen = rng.choice(len(shares), size=n, p=shares)
-    fixed = np.vstack([np.ones(N), C])
-    draws = np.stack([
-        [_drawn(sets[i], t, design, covariates, fixed, rng) for sets, t in zip(outcomes, terms, strict=True)]
-        for i in chosen
-    ])  # fmt: skip
+    draws = np.stack([[_drawn(sets[i], design, covariates, rng) for sets in outcomes] for i in chosen])
     eta = np.stack([_averaged(sets, design, covariates) for sets in outcomes])
     if outcomes[0][0].law.link is None:
         return Reference(eta, terms, np.array([[one.noise for one in sets] for sets in outcomes]) @ shares, draws, C)
@@ -91,32 +82,24 @@ def _averaged(sets: Sequence[Weighted], design: Design, covariates: Design) -> F
     return level + _predictor(design, used, beta[used]) + _predictor(covariates, all_, delta)
 
 
-def _drawn(
-    one: Weighted, terms: Terms, design: Design, covariates: Design, fixed: FloatArray, rng: np.random.Generator
-) -> FloatArray:
-    """A predictor (N,) with coefficients drawn from their posterior given the set.
-
-    Given those of the set, the coefficients of the fixed part (1 + p, N), which have a flat prior, have the precision
-    FHFᵀ, and a mean that takes up what the fixed part explains of the change.
-    """
+def _drawn(one: Weighted, design: Design, covariates: Design, rng: np.random.Generator) -> FloatArray:
+    """A predictor (N,) with coefficients drawn from their posterior given the set."""
     S, found = one.columns, one.coefficients
     stretch = 1.0 if np.isinf(found.dof) else np.sqrt(found.dof / rng.chisquare(found.dof))
-    noise = stretch * one.root_scale
-    beta = stretch * (_root(found) @ rng.standard_normal(len(S)))
-    mean = _averaged([one._replace(weight=1.0)], design, covariates)
-    here = _as_variable(terms, mean, one.law.dispersion).derivatives(mean)
-    H = Auxiliary(here.weight, here.slope, here.shared)
-    around = unexplained(_predictor(design, S, beta), fixed, H)
-    values, vectors = np.linalg.eigh(H.inner(fixed))
-    some = values > FLAT * max(float(H.precision.sum()), 1e-300)
-    level = noise * (rng.standard_normal(int(some.sum())) / np.sqrt(values[some])) @ vectors[:, some].T
-    return np.asarray(mean + around + level @ fixed)
+    root = _root(found)
+    off = stretch * (root @ rng.standard_normal(len(root)))
+    beta, level, delta = np.split(off, [len(S), len(S) + 1])
+    around = _predictor(design, S, found.mean + beta)
+    around += _predictor(covariates, np.arange(len(found.covariates)), found.covariates + delta)
+    return np.asarray(_level(one, design, covariates) + level.sum() + around)
 
 
 def _root(found: Coefficients) -> FloatArray:
-    """A with AAᵀ the scale matrix of the coefficients; zero if that is not finite."""
+    """A with AAᵀ the joint scale matrix of the coefficients; zero if that is not finite."""
     shrink = 1.0 if np.isinf(found.dof) else max(found.dof - 2.0, 0.0) / found.dof
-    if not np.isfinite(found.covariance).all():
-        return np.zeros_like(found.covariance)
-    values, vectors = np.linalg.eigh(shrink * found.covariance)
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+    if not np.isfinite(found.joint).all():
+        return np.zeros_like(found.joint)
+    scales = np.sqrt(found.joint.diagonal())  # the columns may have very different units
+    inverse = np.divide(1.0, scales, out=np.zeros_like(scales), where=scales > 0)
+    values, vectors = np.linalg.eigh(found.joint * np.outer(inverse, inverse))
+    return np.asarray(scales[:, None] * vectors * np.sqrt(shrink * np.maximum(values, 0.0)))
