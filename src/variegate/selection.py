@@ -14,7 +14,16 @@ from .inference import Certificate
 from .likelihoods import Coefficients, Grouped, Predictive, SumLikelihood, covariate_table
 from .naming import column_labels
 from .panels import Outcome as PredictedOutcome
-from .panels import Panel, Panels, Reference, Weighted, no_covariates, posterior_reference, prepared
+from .panels import (
+    Panel,
+    Panels,
+    Reference,
+    Weighted,
+    check_diversity,
+    no_covariates,
+    posterior_reference,
+    prepared,
+)
 from .posterior import Posterior
 from .predictions import Component
 from .sets import NOTHING
@@ -186,6 +195,7 @@ class Selection:
         """The panels that have some features (measured already) and lack others (that cannot be measured)."""
         post, target = self.posterior, self.posterior.target
         beta = target.diversity if diversity is None else diversity
+        check_diversity(beta)
         if beta > 0 and target.phi is None:
             raise ValueError(f"diversity must be 0 for a model without similarity, got {diversity!r}.")
         known = post.of_columns(self.candidates, self.column_names)

@@ -13,7 +13,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ..candidates import Candidates, reference_columns
-from ..checks import check_labels
+from ..checks import check_labels, is_number
 from ..groups import Group, numbered
 from ..inference import Certificate, Fit, Sample
 from ..large import LargeTable, as_large_table, is_out_of_core
@@ -281,7 +281,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         size : as n_features_to_select; None: the smallest that is enough, or what the budget allows
         include, exclude : features that are measured already, and that cannot be measured
         costs, budget : a price for each column, (M,) or {column: price}, the dearest column of a feature counting; and
-            what all features together may cost
+            what all features together may cost, beside those included, which cost nothing more
         diversity : as in the constructor; None: the same
 
         >>> from variegate import DiverseRegressor
@@ -301,6 +301,8 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             return found.choose(k)
         if k is not None:
             raise ValueError(f"size must be None if a budget is given, got {size!r}: the budget decides the size.")
+        if not (is_number(budget) and budget >= 0):
+            raise ValueError(f"budget must be a number from 0, got {budget!r}.")
         return found.affordable(self.selection_.costs(costs), float(budget))
 
     @one_blas_thread

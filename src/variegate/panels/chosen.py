@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..candidates import Candidates
+from ..checks import is_whole
 from ..design import Design
 from ..naming import column_labels
 from ..types import FloatArray, IntArray
@@ -42,14 +43,28 @@ class Panels:
     def choose(self, size: int | None = None) -> "Panel":
         """The best panel of a size, or of the smallest size that is enough."""
         if size is not None:
+            self._check(size)
             return Panel(self, self.best(size))
         S = self.best(self._first_enough())
         while not self.is_enough(S) and len(S) < LONGEST:
             longer = self.best(len(S) + 1)
             if len(longer) == len(S):
-                break
+                return Panel(self, S)
             S = longer
+        while len(S) > len(self.search.included):
+            shorter = self.best(len(S) - 1)
+            if not self.is_enough(shorter):
+                break
+            S = shorter
         return Panel(self, S)
+
+    def _check(self, size: int) -> None:
+        least, most = max(len(self.search.included), 1), self.search.most
+        if not (is_whole(size) and least <= size <= most):
+            raise ValueError(
+                f"size must be a whole number from {least} to {most} (features that are included, or can be measured "
+                f"together beside them), got {size!r}."
+            )
 
     def best(self, size: int) -> IntArray:
         """The best set that exchanges reach from the forward path, from a longer one, and from likely features."""
@@ -59,18 +74,17 @@ class Panels:
         return self.search.choose(size, [longer, np.union1d(first, self.search.included)])
 
     def affordable(self, costs: FloatArray, budget: float) -> "Panel":
-        """The best panel whose features (U,) cost at most the budget."""
-        *_, grown = self.search.path(LONGEST, costs, budget)
-        return Panel(self, self.search.improved(grown, costs, budget))
+        """The best panel whose features (U,) cost at most the budget; those included cost nothing more."""
+        prices = np.where(np.isin(np.arange(len(costs)), self.search.included), 0.0, costs)
+        return Panel(self, self.search.affordable(LONGEST, prices, budget))
 
     def is_enough(self, S: IntArray) -> bool:
         """Whether S loses little of what the model does not know itself, and of what it explains.
 
-        A set without members is enough if nothing predicts: what is explained is next to nothing of what is not known.
+        What is next to nothing of what is not known may be lost altogether: then no member is needed.
         """
-        if len(S) == len(self.search.included):
-            return self.of_uncertainty(S) <= NOTHING
-        return self.of_uncertainty(S) <= ENOUGH and self.lost(S) <= REMAINDER
+        unknown = self.of_uncertainty(S)
+        return unknown <= NOTHING or (unknown <= ENOUGH and self.lost(S) <= REMAINDER)
 
     def _first_enough(self) -> int:
         if self.reference.uncertainty is None:
@@ -113,12 +127,13 @@ class Panels:
         left = self.search.form.left(S, EXACT * form.weight, form).reshape(-1, K).sum(axis=1)
         return np.asarray(left / np.maximum(form.total.reshape(-1, K).sum(axis=1), 1e-300))
 
-    def curve(self, sizes: Sequence[int]) -> pd.DataFrame:
+    def curve(self, sizes: Sequence[int], through: IntArray | None = None) -> pd.DataFrame:
         """What sets of each size lose, with 90 % limits under the posterior; each is the one before and one more.
 
-        `of_uncertainty` is what is lost as a multiple of what the model itself does not know.
+        One of them is `through`. `of_uncertainty` is what is lost in multiples of what the model itself does not know.
         """
-        paths = {len(S): S for S in self.search.path(max(sizes))}
+        search, most = self.search, max(sizes)
+        paths = {len(S): S for S in (search.path(most) if through is None else search.nested(through, most))}
         return pd.DataFrame([{"size": k, **self._summary(paths[k])} for k in sizes if k in paths])
 
     def each_best(self, sizes: Iterable[int], diversities: Iterable[float]) -> Iterator[tuple[float, int, IntArray]]:
@@ -249,8 +264,9 @@ class Panel:
 
     @cached_property
     def curve(self) -> pd.DataFrame:
-        """What smaller and larger panels lose; see `Panels.curve`."""
-        return self.among.curve(range(len(self.among.search.included), max(2 * len(self.features), 10) + 1))
+        """What smaller and larger panels lose, which are parts of this one or contain it; see `Panels.curve`."""
+        sizes = range(len(self.among.search.included), max(2 * len(self.features), 10) + 1)
+        return self.among.curve(sizes, self.features)
 
     def stand_ins(self, n: int = 3) -> pd.DataFrame:
         """For each member, the share lost without it and with the best replacements, best first.
