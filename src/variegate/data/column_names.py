@@ -10,7 +10,7 @@ import numpy as np
 
 from ..messages import Argument, Message
 from .errors import UnreadableInput, did_you_mean
-from .frames import Source
+from .raw import Source
 
 
 @dataclass(frozen=True)

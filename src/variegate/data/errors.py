@@ -52,6 +52,16 @@ def did_you_mean(name: str, known: Iterable[Any]) -> str:
     return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 
+def in_brief(error: Exception) -> str:
+    """Return type and text of an error in one line of at most 120 letters or so.
+
+    >>> in_brief(ValueError("no number"))
+    'ValueError: no number'
+    """
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text if len(text) <= 120 else text[:119] + '…'}"
+
+
 def optional(module: str, extra: str) -> Any:
     """Import an optional package, or say which extra installs it."""
     try:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ..messages import Argument, Message, counted
 from .errors import DataWarning, UnreadableInput
-from .frames import RawTable
+from .raw import RawTable
 from .text import shortened
 
 _SOME = 100  # cells that usually suffice to see that a column is not an indicator
@@ -65,13 +65,12 @@ def _check_different(raw: RawTable, column: str) -> None:
     repeated = cells[cells.duplicated(keep=False)]
     if not len(repeated):
         return
-    rows = [int(i) for i in repeated.index[repeated == repeated.iloc[0]][:3]]
-    places = [str(i + 1 if raw.line_of is None else raw.line_of(i)) for i in rows]
+    rows = [str(i + 1) for i in repeated.index[repeated == repeated.iloc[0]][:3]]
     raise UnreadableInput(
         Message(
             f"{raw.where}, column '{shortened(column)}': expected sample ids that differ in every row, but "
-            f"'{shortened(repeated.iloc[0])}' is in {'rows' if raw.line_of is None else 'lines'} "
-            f"{', '.join(places)} ({counted(repeated.nunique(), 'such id')}); leave the column out by ",
+            f"'{shortened(repeated.iloc[0])}' is in rows {', '.join(rows)} "
+            f"({counted(repeated.nunique(), 'such id')}); leave the column out by ",
             Argument("drop", [column]),
             ", or say ",
             Argument("id_column", column),

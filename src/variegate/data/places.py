@@ -12,11 +12,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from ..messages import Argument, Message, counted
-from .csv_table import MISSING, check_names
-from .encode import place
 from .errors import UnreadableInput
-from .frames import RawTable, open_source
-from .text import normalised, read_bytes, shortened
+from .frames import open_source
+from .plink import read_variants
+from .raw import MISSING, RawTable, check_names
+from .text import shortened
 
 _CHROMOSOME = re.compile(r"#?(chr(om(osome)?)?|contig|seq(name|id)?|scaffold|linkage[ _.]?group)", re.IGNORECASE)
 _SHOWN = 5  # names in messages
@@ -46,7 +46,10 @@ def read_places(path: str | Path) -> Places:
            [700.]]), blocks=('1', 'X'))
     """
     if Path(path).suffix.lower() in _PLINK:
-        return _read_plink(path)
+        variants = read_variants(path)
+        check_names(variants["name"].tolist(), str(path), "features")
+        points = variants[["position"]].to_numpy(float)
+        return Places(tuple(variants["name"]), points, tuple(variants["chromosome"]))
     source = open_source(path)
     chromosome = [name for name in source.columns[1:] if _CHROMOSOME.fullmatch(name)]
     raw = source.read(chromosome)
@@ -70,7 +73,7 @@ def _blocks(raw: RawTable, column: str) -> tuple[str, ...]:
     labels = [str(value) for value in raw.frame[column]]
     for row, label in enumerate(labels):
         if not label:
-            raise UnreadableInput(f"{place(raw, row)}: expected a chromosome in '{column}', got none; fill it in")
+            raise UnreadableInput(f"{raw.place(row)}: expected a chromosome in '{column}', got none; fill it in")
     return tuple(labels)
 
 
@@ -86,36 +89,10 @@ def _points(raw: RawTable, frame: pd.DataFrame) -> npt.NDArray[np.float64]:
             cell = frame[name].iloc[wrong[0]]
             got = "nothing" if pd.isna(cell) else f"'{shortened(str(cell))}'"
             raise UnreadableInput(
-                f"{place(raw, int(wrong[0]))}: expected a number in '{shortened(str(name))}', the place of a feature, "
+                f"{raw.place(int(wrong[0]))}: expected a number in '{shortened(str(name))}', the place of a feature, "
                 f"got {got} ({counted(len(wrong), 'such cell')}); fill it in"
             )
     return points
-
-
-def _read_plink(path: str | Path) -> Places:
-    """Read a .bim or .map file: chromosome, name, genetic distance, base pair, and perhaps alleles, no header."""
-    lines = [line.split() for line in normalised(read_bytes(path)).split("\n")]
-    names, blocks, positions = [], [], []
-    for number, cells in enumerate(lines, start=1):
-        if not cells:
-            continue
-        if len(cells) < 4 or not _is_number(cells[3]):
-            raise UnreadableInput(
-                f"{path}, line {number}: expected chromosome, name, distance and base pair, got "
-                f"'{shortened(' '.join(cells))}'; is it PLINK's?"
-            )
-        names.append(cells[1])
-        blocks.append(cells[0])
-        positions.append(float(cells[3]))
-    check_names(names, str(path), "features")
-    return Places(tuple(names), np.array(positions)[:, None], tuple(blocks))
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        return bool(np.isfinite(float(cell)))
-    except ValueError:
-        return False
 
 
 def rows_of(

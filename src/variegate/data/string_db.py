@@ -63,7 +63,7 @@ def _links(path: str | Path, text: str) -> pd.DataFrame:
             f"{path}: expected STRING's protein links, with the columns protein1, protein2 and combined_score, "
             f"got '{shortened(header)}'; for a plain edge list use read_edges"
         )
-    delimiter = find_delimiter(path, header)
+    delimiter = find_delimiter(path, text)
     columns = {"a": 0, "b": 1, "score": titles.index("combined_score")}
     rows = export_rows(path, text, delimiter, columns, filled=list(columns))
     score = pd.to_numeric(rows.score, errors="coerce")
