@@ -15,7 +15,6 @@ from .errors import UnreadableInput
 from .text import shortened
 
 MISSING = ["", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "?"]
-_FEW = 16  # columns
 
 
 @dataclass(frozen=True)
@@ -47,18 +46,13 @@ class RawTable:
         return self.frame[name] if self.beside is None or name in self.frame.columns else self.beside[name]
 
     def without(self, names: Collection[str]) -> RawTable:
-        """Return the table without some columns; if these are few, the others are not copied.
+        """Return the table without some columns.
 
         >>> RawTable(pd.DataFrame({"a": [1], "b": [2]}), "t").without(["a"]).columns
         ['b']
         """
         inside = set(names) & set(self.frame.columns)  # columns of `beside` are not features anyway
-        if len(inside) > _FEW:
-            return replace(self, frame=self.frame.drop(columns=list(inside)))
-        rest = self.frame.copy(deep=False)
-        for name in inside:
-            del rest[name]
-        return replace(self, frame=rest)
+        return replace(self, frame=self.frame.drop(columns=list(inside))) if inside else self
 
     def rows(self, rows: npt.NDArray[np.intp]) -> RawTable:
         """Return some rows of the main table with their ids."""
