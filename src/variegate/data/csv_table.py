@@ -18,6 +18,7 @@ from .errors import DataWarning, UnreadableInput
 from .raw import MISSING, RawTable, check_names
 from .text import (
     check_delimiter,
+    check_widths,
     find_delimiter,
     first_line,
     is_comment,
@@ -25,6 +26,7 @@ from .text import (
     open_quote,
     read_text,
     records,
+    refuse,
     shortened,
 )
 
@@ -57,13 +59,11 @@ class TextSource:
             try:
                 frame = in_background(lambda: self._parse(words))
             except (ValueError, OverflowError, pd.errors.ParserWarning) as error:
-                if "EOF inside string" in str(error):
-                    raise UnreadableInput(open_quote(self.where, self.text, self.delimiter)) from None
-                self._check_widths()
-                raise UnreadableInput(f"{self.where}: not a readable table ({shortened(str(error), 120)})") from None
+                refuse(self.where, self.text, self.delimiter, len(self.columns), error)
         last = frame.iloc[:, -1]
         if last.isna().any() or (last == "").any():
-            self._check_widths()  # pandas fills short lines
+            # pandas fills short lines
+            check_widths(self.where, self.text, self.delimiter, len(self.columns), short=True)
         frame.columns = pd.Index(self.columns)  # set_axis would copy
         # delimiters at line ends make a last column without name and content
         trailing = self.columns[-1] == "" and len(self.columns) > 2 and last.isna().all()
@@ -92,20 +92,6 @@ class TextSource:
             return parsed(in_pieces=len(self.columns) < _WIDE)
         except pd.errors.DtypeWarning:  # numbers in one piece of a column, words in another
             return parsed(in_pieces=False)
-
-    def _check_widths(self) -> None:
-        """Reject the first line whose width differs from the header's, or the first row's if that has one more."""
-        width, rows = len(self.columns), records(self.where, self.text, self.delimiter)
-        model = "the header" if len(next(rows).cells) == width else "the first row"
-        for record in rows:
-            if len(record.cells) != width:
-                raise UnreadableInput(
-                    Message(
-                        f"{self.where}, line {record.line}: expected {width} columns as in {model}, got "
-                        f"{len(record.cells)}; correct the line, or give ",
-                        Argument("delimiter"),
-                    )
-                )
 
 
 def open_text(path: str | Path, delimiter: str | None = None) -> TextSource:

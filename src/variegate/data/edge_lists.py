@@ -80,7 +80,7 @@ def read_edges(
         )
     positions = _positions(path, top, columns)
     frame = pick_columns(path, text, delimiter, positions)
-    check_filled(path, frame, text, delimiter)
+    check_filled(path, frame, Words(", or give columns or delimiter"))
     if header is None:
         header = _by_name(columns) or _reads_like_header(frame) or _heads_numbers(path, text, delimiter, positions)
         if not header:

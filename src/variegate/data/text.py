@@ -10,9 +10,8 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from ..messages import Argument, Message, Words
 from .errors import UnreadableInput
@@ -213,10 +212,29 @@ def first_line(text: str) -> str:
     return next((line for line in lines_of(text) if line.strip()), "").rstrip("\n")
 
 
-def line_of(path: str | Path, text: str, delimiter: str, row: int, quoted: bool = True) -> int:
-    """Return the line, from 1, on which a record, from 0, ends."""
-    found = islice(records(path, text, delimiter, quoted), row, None)
-    return next((record.line for record in found), row + 1)
+def refuse(path: str | Path, text: str, delimiter: str, width: int, error: Exception, quoted: bool = True) -> NoReturn:
+    """Raise an error that names the line that pandas could not read."""
+    if "EOF inside string" in str(error):
+        raise UnreadableInput(open_quote(path, text, delimiter)) from None
+    check_widths(path, text, delimiter, width, quoted)
+    raise UnreadableInput(f"{path}: not a readable table ({shortened(str(error), 120)})") from None
+
+
+def check_widths(
+    path: str | Path, text: str, delimiter: str, width: int, quoted: bool = True, *, short: bool = False
+) -> None:
+    """Reject the first record below the top one that has more cells than `width`, or with `short` also fewer."""
+    rows = records(path, text, delimiter, quoted)
+    model = "the first line" if len(next(rows).cells) == width else "the first row below it"
+    for record in rows:
+        if len(record.cells) > width or (short and len(record.cells) < width):
+            raise UnreadableInput(
+                Message(
+                    f"{path}, line {record.line}: expected {width} columns as in {model}, got {len(record.cells)}; "
+                    "correct the line, or give ",
+                    Argument("delimiter"),
+                )
+            )
 
 
 def open_quote(path: str | Path, text: str, delimiter: str) -> str:
