@@ -82,7 +82,8 @@ def read_edges(
     frame = pick_columns(path, text, delimiter, positions)
     check_filled(path, frame, Words(", or give columns or delimiter"))
     if header is None:
-        header = _by_name(columns) or _reads_like_header(frame) or _heads_numbers(path, text, delimiter, positions)
+        by_name = columns is not None and any(isinstance(column, str) for column in columns)
+        header = by_name or _reads_like_header(frame) or _heads_numbers(path, text, delimiter, positions)
         if not header:
             _ask_about_header(path, frame)
     if header:  # it may recur further down, if files were concatenated
@@ -92,10 +93,6 @@ def read_edges(
     if columns is None and len(top) > 2:
         _ask_about_star(path, frame)
     return _network(path, frame, ignore_case)
-
-
-def _by_name(columns: Sequence[str] | Sequence[int] | None) -> bool:
-    return columns is not None and any(isinstance(column, str) for column in columns)
 
 
 def _positions(path: str | Path, top: list[str], columns: Sequence[str] | Sequence[int] | None) -> list[int]:
