@@ -11,7 +11,7 @@ from ..messages import Message, brief
 
 
 class UnreadableInput(ValueError):
-    """A file or table cannot be read; the message names the file, the line or column, and a fix.
+    """A file or table cannot be read; the message names the file, the line, or the sample and column, and a fix.
 
     >>> issubclass(UnreadableInput, ValueError)
     True
