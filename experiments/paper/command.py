@@ -16,6 +16,11 @@ from . import EXPERIMENTS, run_experiment
 
 def run_command(name: str, arguments: Sequence[str] | None = None) -> None:
     """Run an experiment with the options of the shell; print the page it wrote, or one line on what is wrong."""
+    command_of(name)(arguments, prog_name=f"python -m experiments.{name}")
+
+
+def command_of(name: str) -> click.Command:
+    """Return the command of an experiment."""
 
     @click.command(help=EXPERIMENTS[name].title + ".")
     @click.option("--data", type=click.Path(exists=True, file_okay=False), help="Folder with the real data sets.")
@@ -35,4 +40,4 @@ def run_command(name: str, arguments: Sequence[str] | None = None) -> None:
             raise click.ClickException(str(error)) from None
         click.echo(folder / "README.md")
 
-    command(arguments, prog_name=f"python -m experiments.{name}")
+    return command
