@@ -98,7 +98,7 @@ MISUSE = [
     (("select", "data.csv", "--outcome", "kind", "--task", "regression"), 1, "regression needs numbers"),
     (("select", "data.csv", *Y, "--task", "classification"), 1, "too many for classes; use --task regression"),
     (("select", "data.csv", "--outcome", "kind", "--exclude", "y", "--classes", "ill,dead"), 1, "no class 'dead'"),
-    (("select", "text.csv", *Y), 1, "text.csv, line 11"),
+    (("select", "text.csv", *Y), 1, "text.csv, sample 's9'"),
     (("select", "hole.csv", *Y), 1, "choose --missing drop_samples"),
     (("select", "same.csv", *Y), 1, "the same for all samples"),
     (("select", "bytes.csv", *Y), 1, "bytes.csv"),

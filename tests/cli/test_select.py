@@ -452,4 +452,4 @@ def test_covariates_need_no_place(run, folder):
     assert "warning" not in ran.err
     pd.read_csv("map.csv").assign(pos=np.nan).to_csv("map.csv", index=False)
     blank = run(*command, "--coordinates", "map.csv", "--out", "other", "--exclude", "age,sex")
-    assert "map.csv, line 2: expected a number in 'pos', the place of a feature, got nothing" in blank.last_line
+    assert "map.csv, row 1: expected a number in 'pos'" in blank.last_line

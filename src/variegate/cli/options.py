@@ -63,7 +63,7 @@ METHODS = (
     "forward_score", "univariate", "random", "mrmr",
 )  # fmt: skip
 SIZED_BY_THEMSELVES = METHODS[:4]
-COMMANDS = {"select", "predict", "report", "compare", "paper", "demo"}
+COMMANDS = {"select", "predict", "report", "compare", "demo"}
 OWN = {"table", "model", "out", "seed", "jobs"}  # never taken from the run.json of another command
 NOT_SETTINGS = {"config", "overwrite", "quiet", "as_json", "cluster"}  # do not affect the result
 
