@@ -11,9 +11,8 @@ from dataclasses import replace
 import pandas as pd
 
 from ..messages import Argument, Message, counted
-from .csv_table import MISSING
 from .errors import DataWarning, UnreadableInput
-from .raw import RawTable
+from .raw import MISSING, RawTable
 from .text import shortened
 
 # "id", "Sample", "patient_id", "Subject No": numbers below such a title are names, not measurements

@@ -40,7 +40,7 @@ def variant_names(variants: pd.DataFrame, path: str | Path) -> npt.NDArray[np.ob
     >>> variant_names(pd.DataFrame(places), "x.bim").tolist()
     ['1:5:A', '1:9:C', 'rs3']
     """
-    found = variants["name"].to_numpy(dtype=object, copy=True)
+    found = np.array(variants["name"], dtype=object)
     twice = variants["name"].duplicated(keep=False).to_numpy()
     if twice.any():
         some = variants.loc[twice].drop(columns="name")
