@@ -44,8 +44,8 @@ class Laplace(ApproximateLikelihood, Generic[SomeTerms]):
 
         log p(y|S) ≈ log p(y|η̂) − ½ŵᵀΛŵ + ½ log|Λ| − ½ log|Λ + ZᵀAZ|,  A = −∂²/∂η² at η̂
 
-    For the negative binomial with at most 200 rows (by weight), whose chain needs no evidence and is exact, plus the
-    next term of the expansion; see `_next_term`.
+    For the negative binomial with at most 200 rows, whose chain is exact without it, plus the next term of the
+    expansion; see `_next_term`.
 
     Parameters
     ----------
