@@ -43,10 +43,15 @@ class TextSource:
     """
 
     where: str
-    text: str
+    content: bytes  # of the text, which is decoded again only to find what is wrong
     delimiter: str
     columns: list[str]
     skip: int
+
+    @property
+    def text(self) -> str:
+        """The text without comments above the header, line ends as newlines."""
+        return self.content.decode()
 
     def read(self, words: Collection[str] | None = ()) -> RawTable:
         """Return the rows: numbers if a column has only numbers, otherwise text.
@@ -71,11 +76,10 @@ class TextSource:
 
     def _parse(self, words: Collection[str] | None) -> pd.DataFrame:
         text = [j for j, name in enumerate(self.columns) if j == 0 or words is None or name in words]
-        content = self.text.encode()
 
         def parsed(in_pieces: bool) -> pd.DataFrame:
             return pd.read_csv(
-                io.BytesIO(content),
+                io.BytesIO(self.content),
                 sep=self.delimiter,
                 header=None,
                 names=range(len(self.columns)),
@@ -123,7 +127,7 @@ def open_text(path: str | Path, delimiter: str | None = None) -> TextSource:
         )
     check_names(columns, str(path), "columns")
     _warn_numbers(path, columns)
-    return TextSource(str(path), text, delimiter, columns, header.line - "".join(header.cells).count("\n"))
+    return TextSource(str(path), text.encode(), delimiter, columns, header.line - "".join(header.cells).count("\n"))
 
 
 def _without_separator_line(text: str) -> tuple[str, str | None]:
