@@ -42,7 +42,7 @@ def check_labels(X: Any) -> None:
         ...
     ValueError: The columns of X must have different names, got 'age' for numbers 0, 2; rename or drop one.
     """
-    if not hasattr(X, "columns"):
+    if not hasattr(X, "columns") or callable(X.columns):  # a table read in blocks has a method of that name
         return
     labels = X.columns if isinstance(X.columns, pd.Index) else pd.Index(X.columns)
     if labels.nlevels > 1:

@@ -85,6 +85,7 @@ class Selection:
     task: str = "regression"
     size: int | None = None  # the requested size of the set
     certificate: Certificate | None = None  # about columns that were left out, if there was screening
+    choose: str = "prediction"  # what the set was chosen for: "prediction" or "probability"
     average: bool = True  # whether predictions are averaged over sets, or come from the chosen one
 
     @property

@@ -15,8 +15,11 @@ from .groups import exchanges
 from .posterior import Alternative
 from .predictions import student_cdf, student_quantile
 from .selection import Fitted, Outcome, Selection, selection_of
+from .threads import one_blas_thread
 from .types import FloatArray, IntArray
 
+DIVERSITIES = (0.0, 1.0, 2.0, 4.0, 8.0)  # of the frontier
+FEW = 5  # features in its middle if none are chosen
 LISTED = 100_000  # columns; in a larger table, those that were screened out are not listed
 GROUP_COLUMNS = [
     "group", "group_probability", "feature", "inclusion_probability", "share", "selected", "purity", "likeness",
@@ -35,7 +38,7 @@ def selection_table(model: Selection | Fitted, level: float = 0.95) -> pd.DataFr
     """One row for each column of X, the most probable first; beyond 100,000 columns without those screened out.
 
     Columns: `feature`; `inclusion_probability`; `error`, its Monte Carlo error; `coefficient`, `lower`, `upper`;
-    `selected` (in the chosen set: the MAP set, or the best one of the requested size); `role` ("candidate", "always
+    `selected` (in the panel, or with choose="probability" in the most probable set); `role` ("candidate", "always
     included", "screened out", or "reference": the most common value of a category, to which the coefficients of the
     others are relative); `rank` (1 is the most probable; ties: selected first, then in the order of X).
 
@@ -158,15 +161,38 @@ def groups_table(model: Selection | Fitted) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=GROUP_COLUMNS)
 
 
+@one_blas_thread
+def frontier_table(model: Selection | Fitted) -> pd.DataFrame:
+    """What panels of several sizes lose under several weights of diversity, and how diverse they are; from one fit.
+
+    Columns: `diversity`, `size`, and those of `panel_.curve`. Sizes are half, once and twice that of the chosen set.
+
+    >>> import variegate as vg
+    >>> X = np.random.default_rng(0).normal(size=(60, 4))
+    >>> model = vg.DiverseRegressor(n_features_to_select=2, random_state=0).fit(X, X[:, 1] + 0.5 * X[:, 3])
+    >>> frontier_table(model).query("diversity == 1")["size"].tolist()
+    [1, 2, 4]
+    """
+    found = selection_of(model)
+    phi, k = found.posterior.target.phi, len(found.chosen) or FEW
+    sizes = sorted({size for size in (-(-k // 2), k, 2 * k) if size <= found.candidates.n_units})
+    return found.panels().frontier(sizes, DIVERSITIES if phi is not None else (0.0,))
+
+
 class Findings(NamedTuple):
     """Tables and diagnostics of a selection, computed once so that files, page and terminal agree."""
 
     selection: pd.DataFrame  # `selection_table`
     alternatives: pd.DataFrame  # `alternatives_table`
     groups: pd.DataFrame  # `groups_table`
+    rule: pd.DataFrame  # `panel_.coefficients`
+    curve: pd.DataFrame  # `panel_.curve`
+    stand_ins: pd.DataFrame  # `panel_.stand_ins()`
+    enough: int | None  # features, which need not be more; None: more than the curve has
     diagnostics: Diagnostics
 
 
+@one_blas_thread
 def findings(model: Selection | Fitted, alternatives: int = 5) -> Findings:
     """The tables of a fitted model, and its diagnostics.
 
@@ -177,12 +203,26 @@ def findings(model: Selection | Fitted, alternatives: int = 5) -> Findings:
     ('x1', True)
     """
     selection = selection_of(model)
+    panel = selection.chosen_panel
     return Findings(
         selection_table(selection),
         alternatives_table(selection, alternatives),
         groups_table(selection),
+        panel.coefficients,
+        panel.curve,
+        panel.stand_ins(),
+        _enough(selection, panel.curve),
         selection.posterior.diagnostics(),
     )
+
+
+def _enough(found: Selection, curve: pd.DataFrame) -> int | None:
+    """How many features are enough: those chosen, if the data chose how many, or a size of the curve."""
+    panel = found.chosen_panel
+    if found.size is None and panel.among.is_enough(panel.features):
+        return len(panel.features)
+    sizes = curve["size"][curve["enough"]]
+    return int(sizes.iloc[0]) if len(sizes) else None
 
 
 def coefficient_laws(model: Selection | Fitted, level: float = 0.95) -> dict[str, CoefficientLaw]:

@@ -264,7 +264,7 @@ def test_sizes_are_checked(size):
 
 def test_errors_say_what_to_do():
     given = problem(0)
-    with pytest.raises(ValueError, match="there are variegate, bernoulli_dpp"):
+    with pytest.raises(ValueError, match="there are variegate, most_probable"):
         chosen("ompp", given)
     with pytest.raises(ValueError, match="omp needs to be told how many"):
         chosen("omp", given, None)

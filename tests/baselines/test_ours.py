@@ -21,7 +21,7 @@ def problem(seed, task="regression", n_features=8):
 
 
 def test_four_of_them():
-    assert VARIATIONAL == ["variegate", "bernoulli_dpp", "dpp_bernoulli", "spike_slab"]
+    assert VARIATIONAL == ["variegate", "most_probable", "bernoulli_dpp", "dpp_bernoulli", "spike_slab"]
 
 
 @pytest.mark.parametrize("task", ["regression", "classification"])

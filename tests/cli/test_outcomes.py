@@ -7,27 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-N = 80
-
-
-def patients():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(N, 4))
-    died, seen = rng.exponential(np.exp(-1.5 * X[:, 1])), rng.exponential(2.0, size=N)
-    frame = pd.DataFrame(X, columns=list("abcd"))
-    frame["months"] = np.minimum(died, seen) + 0.01
-    frame["status"] = np.where(died <= seen, "dead", "alive")
-    frame["age"] = rng.normal(60, 8, size=N)
-    return frame
-
-
-def reads():
-    rng = np.random.default_rng(1)
-    frame = patients().drop(columns=["months", "status"])
-    frame["size"] = rng.uniform(1, 4, size=N)
-    frame["reads"] = rng.poisson(frame["size"] * np.exp(1 + 0.6 * frame["b"]))
-    return frame
-
+from cli_problems import N, patients, reads
 
 QUICK = ("--max-iter", "4", "--quiet")
 

@@ -21,7 +21,8 @@ from variegate.baselines import METHODS, Diverse
 from variegate.cli import select
 from variegate.tables import selection_table
 
-FILES = {"selection.csv", "alternatives.csv", "groups.csv", "model.vg", "report.html", "run.json"}
+PANEL = {"panel.csv", "panel_curve.csv", "panel_frontier.csv", "stand_ins.csv"}
+FILES = PANEL | {"selection.csv", "alternatives.csv", "groups.csv", "model.vg", "report.html", "run.json"}
 
 
 def test_a_folder_with_the_answer(run, folder):
@@ -379,7 +380,7 @@ def test_warnings_are_said_and_kept(run, folder):
     frame.to_csv("noise.csv", index=False)
     ran = run("select", "noise.csv", "--outcome", "y", *QUICK)
     assert ran.code == 0
-    assert "warning: The best set is empty" in ran.err
+    assert "warning: No features are worth measuring" in ran.err
     assert "give --size" in ran.err
     assert [w["kind"] for w in json.loads((folder / "variegate-out/run.json").read_text())["warnings"]] == [
         "EmptySelectionWarning"

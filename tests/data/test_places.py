@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from variegate.data import UnreadableInput
-from variegate.data.places import read_groups, read_places, rows_of
+from variegate.data.places import read_groups, read_places, read_prices, rows_of
 
 
 def written(folder, text, name="map.tsv"):
@@ -68,6 +68,18 @@ def test_groups(tmp_path):
         read_groups(written(tmp_path, "f,g,h\na,1,2\n"))
     with pytest.raises(UnreadableInput, match="features with different names, but 'a'"):
         read_groups(written(tmp_path, "f,g\na,1\na,2\n"))
+
+
+def test_prices(tmp_path):
+    names, prices = read_prices(written(tmp_path, "f,price\na,1.5\nb,0\n"))
+    assert (names, prices.tolist()) == (("a", "b"), [1.5, 0.0])
+    for text, message in (
+        ("f,price,unit\na,1,2\n", "two columns, feature and price, got 3"),
+        ("f,price\na,1\nb,free\n", "line 3: expected a number in 'price', the price of a feature, got 'free'"),
+        ("f,price\na,1\nb,-2\n", "line 3: expected a price of at least 0, got -2"),
+    ):
+        with pytest.raises(UnreadableInput, match=message):
+            read_prices(written(tmp_path, text))
 
 
 def test_features_are_found_by_name_or_category():

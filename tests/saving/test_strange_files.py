@@ -5,6 +5,7 @@ import os
 import pickle
 import tracemalloc
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,7 +20,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     path = tmp_path_factory.mktemp("model") / "fit.vg"
-    vg.save(made("classifier"), path)
+    model = made("classifier").set_params(choose="probability")
+    most_probable = replace(model.selection_, chosen=model.posterior_.map(), choose="probability")
+    vg.save(model.publish(most_probable), path)
     return path.read_bytes()
 
 
@@ -308,3 +311,12 @@ def test_numbers_of_values_that_do_not_exist(saved, tmp_path):
         header["fitted"]["X"] = {"values": {"array": "few"}, "numbers": {"array": "which"}}
 
     refuse(rewritten(saved, strange), tmp_path, "damaged")
+
+
+def test_a_panel_may_be_empty_but_not_shorter_than_asked_for(tmp_path):
+    """A budget may allow nothing; a size is missed only if no more features can be added."""
+    vg.save(made("regressor"), tmp_path / "fit.vg")
+    content = (tmp_path / "fit.vg").read_bytes()
+    (tmp_path / "fit.vg").write_bytes(rewritten(content, replaced("map", np.zeros(0, dtype=np.int64))))
+    assert vg.load(tmp_path / "fit.vg").panel_.members == []
+    refuse(rewritten(content, lambda header, arrays: header["params"].update(n_features_to_select=7)), tmp_path, "fit")

@@ -46,7 +46,13 @@ Examples:
 @table_options
 @similarity_options
 @click.option("--screen", type=POSITIVE, metavar="N", help="Start with the N columns most related to the outcome.")
-@click.option("--size", type=POSITIVE, metavar="K", help="Select the best set of K features. Default: any size.")
+@click.option("--size", type=POSITIVE, metavar="K", help="Select K features. Default: as many as are enough.")
+@click.option(
+    "--choose", type=click.Choice(["prediction", "probability"]), default="prediction", show_default=True,
+    help="A panel, whose rule predicts what the whole model predicts, or the most probable set.",
+)  # fmt: skip
+@click.option("--costs", type=FILE, help="Prices: a table of two columns, feature and price; with --budget.")
+@click.option("--budget", type=Number(min=0), metavar="PRICE", help="What all features may cost, instead of --size.")
 @click.option("--expected-size", type=Number(min=0, min_open=True), help="Prior mean size. Default: average over it.")
 @click.option(
     "--diversity", type=Number(0, 1000), default=1.0, show_default=True,
@@ -75,9 +81,9 @@ def select(**options: Any) -> None:
     TABLE is CSV, TSV, Parquet, .npz or .h5ad. PLINK .bed, .zarr and .npy are read in blocks, so they may be larger
     than memory; their outcome comes from a second table: --outcome traits.tsv:height.
 
-    Writes selection.csv, groups.csv, alternatives.csv, model.vg, report.html and run.json into a folder, and
-    comparison.csv and frontier.csv if requested. model.vg contains the training rows: treat it as confidentially as
-    the data.
+    Writes into a folder: what to measure (panel.csv, panel_curve.csv, panel_frontier.csv, stand_ins.csv), what is
+    behind it (selection.csv, groups.csv, alternatives.csv), report.html, model.vg and run.json; comparison.csv and
+    frontier.csv if requested. model.vg contains the training rows: treat it as confidentially as the data.
     """
     split_outcome(options)
     check_select(options)
@@ -95,6 +101,7 @@ def select(**options: Any) -> None:
 @click.option("--outcome-id", metavar="COLUMN", help="Its column of sample ids. Default: the first.")
 @click.option("--level", type=SHARE, default=0.95, show_default=True, help="Probability that an interval covers.")
 @click.option("--exposure", metavar="COLUMN", help="Counts only: what they are proportional to. Default: 1.")
+@click.option("--panel", is_flag=True, help="Predict by the panel's rule, which needs the panel's columns only.")
 @click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Write the CSV here, not to stdout.")
 @click.option("--overwrite", is_flag=True, help="Replace FILE if it exists.")
 @output_options
@@ -102,9 +109,10 @@ def select(**options: Any) -> None:
 def predict(**options: Any) -> None:
     """Predict the outcome of each sample in TABLE with MODEL, averaged over sets, with credible intervals, as CSV.
 
-    MODEL is a model.vg, or the folder that contains it.
+    MODEL is a model.vg, or the folder that contains it. With --panel, the rule of the selected features predicts.
 
-    TABLE must have the columns that the model uses, by name; other columns are ignored.
+    TABLE must have the columns that the model uses, by name, or with --panel those that were selected; other columns
+    are ignored.
     """
     from .predict import run_predict
 

@@ -19,7 +19,7 @@ import click
 from ..writing import umask, whole_file
 from .messages import Failure, is_terminal
 
-INPUTS = ("table", "model", "outcome_table", "network", "coordinates", "groups")  # options that name files
+INPUTS = ("table", "model", "outcome_table", "network", "coordinates", "groups", "costs")  # options that name files
 
 
 def inputs_of(options: Mapping[str, Any]) -> list[Path]:

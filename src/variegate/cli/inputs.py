@@ -17,6 +17,7 @@ from ..data import (
     read_groups,
     read_network,
     read_places,
+    read_prices,
     read_table,
     rows_of,
     trusting,
@@ -30,6 +31,7 @@ from ..similarity import (
     from_network,
     from_positions,
 )
+from ..types import FloatArray
 from .large_inputs import is_read_in_blocks, large_positions, read_large_table
 from .messages import Failure, as_option, told
 from .outcomes import naming_columns, outcome_columns, read_outcome
@@ -182,6 +184,16 @@ def _from_group_file(options: Mapping[str, Any], features: tuple[str, ...]) -> A
     names, groups = read_groups(path)
     rows = rows_of(placed, names, path, "groups")
     return _with_others(from_groups([groups[i] for i in rows], **rank), placed, features)
+
+
+def read_costs(options: Mapping[str, Any], features: tuple[str, ...]) -> FloatArray:
+    """Return the price of each feature (M,) given by --costs; NaN for those that are always included."""
+    placed, found = _to_choose_from(options, features), np.full(len(features), np.nan)
+    with trusting(options["trust"]):
+        names, prices = read_prices(options["costs"])
+        rows = rows_of(placed, names, options["costs"], "costs", without=", but a size")
+    found[np.isin(np.array(features, dtype=object), np.array(placed, dtype=object))] = prices[rows]
+    return found
 
 
 def _to_choose_from(options: Mapping[str, Any], features: tuple[str, ...]) -> list[str]:

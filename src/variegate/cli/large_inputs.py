@@ -47,7 +47,7 @@ def read_large_table(options: Mapping[str, Any]) -> tuple[LargeTable, Table, lis
     N, M = found.shape
     if not N or not M:
         raise Failure(f"{options['table']}: the table must have samples and features, got shape {(N, M)}")
-    samples, names = _samples(found), _names(found)
+    samples, names = _samples(found), names_of(found)
     second = second_table(options["outcome_table"], options["outcome_id"])
     y, where = _outcomes(options, second), second.where
     if not len(y):
@@ -88,7 +88,7 @@ def read_new_samples(options: Mapping[str, Any], always: list[str]) -> NewSample
     """Open a large table for predictions; the exposure and columns of `always` that it lacks are elsewhere."""
     _check_in_blocks(options)
     found, exposure = open_large_table(options["table"]), options["exposure"]
-    known, samples = set(_names(found)), _samples(found)
+    known, samples = set(names_of(found)), _samples(found)
     further = [name for name in always if name not in known]
     wanted = further if exposure is None else [*further, exposure]
     if not wanted:
@@ -108,7 +108,7 @@ def read_new_samples(options: Mapping[str, Any], always: list[str]) -> NewSample
     return NewSamples(found, samples, sizes)
 
 
-def _names(table: LargeTable) -> NDArray[Any]:
+def names_of(table: LargeTable) -> NDArray[Any]:
     """Return the names of the columns (M,); x0, x1, … if they have none."""
     return table.names if table.names is not None else np.array([f"x{j}" for j in range(table.shape[1])], dtype=object)
 

@@ -59,10 +59,10 @@ TABLE = click.Path(exists=True, readable=True)  # a zarr array is a folder
 POSITIVE = Whole(min=1)
 SHARE = Number(0, 1, min_open=True, max_open=True)
 METHODS = (
-    "variegate", "bernoulli_dpp", "dpp_bernoulli", "spike_slab", "omp", "lasso", "elastic_net", "forward_evidence",
-    "forward_score", "univariate", "random", "mrmr",
+    "variegate", "most_probable", "bernoulli_dpp", "dpp_bernoulli", "spike_slab", "omp", "lasso", "elastic_net",
+    "forward_evidence", "forward_score", "univariate", "random", "mrmr",
 )  # fmt: skip
-SIZED_BY_THEMSELVES = METHODS[:4]
+SIZED_BY_THEMSELVES = METHODS[:5]
 COMMANDS = {"select", "predict", "report", "compare", "demo"}
 OWN = {"table", "model", "out", "seed", "jobs"}  # never taken from the run.json of another command
 NOT_SETTINGS = {"config", "overwrite", "quiet", "as_json", "cluster"}  # do not affect the result
@@ -308,6 +308,11 @@ def check_select(options: Mapping[str, Any]) -> None:
         raise click.UsageError(
             "--size and --expected-size exclude each other: a set of that size, or a prior mean of the size"
         )
+    if (options["costs"] is None) != (options["budget"] is None):
+        raise click.UsageError("--costs and --budget belong together: the price of each feature, and of all")
+    for name, value in (("size", options["size"]), ("choose", options["choose"] == "probability")):
+        if options["budget"] is not None and value:
+            raise click.UsageError(f"--budget and --{name} exclude each other: a budget decides the size of a panel")
 
 
 def check_compare(options: Mapping[str, Any]) -> None:

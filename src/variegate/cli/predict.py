@@ -9,15 +9,18 @@ from typing import Any
 import click
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
 
 from ..candidates import by_column
 from ..data import Source, Table, TextSource, did_you_mean, open_source, read_table, shortened, trusting
 from ..estimators import DiverseCounts, DiverseRegressor, DiverseSelector, DiverseSurvival
+from ..large import LargeTable
 from ..messages import counted
 from ..saving import load
 from .files import inputs_of, new_file, writing
 from .inputs import reading_options
-from .large_inputs import is_read_in_blocks, read_new_samples
+from .large_inputs import is_read_in_blocks, names_of, read_new_samples
 from .messages import Failure, heard_warnings, say
 from .outcomes import naming_columns
 from .record import as_json
@@ -58,7 +61,8 @@ def _of_table(options: Mapping[str, Any], model: DiverseSelector) -> pd.DataFram
     table = _read(source, options, model, header)
     named = {**options, "outcome": None, "counts": None}
     with naming_columns(named, table.features, list(map(str, table.samples))):
-        found = predictions(model, _aligned(options, model, table, header), options["level"], table.y)
+        X = _aligned(options, model, table, header)
+        found = predictions(model, X, options["level"], table.y, panel=options["panel"])
     found.insert(0, "sample", list(table.samples))
     return found
 
@@ -79,31 +83,56 @@ def _of_large(options: Mapping[str, Any], model: DiverseSelector) -> pd.DataFram
     names = model.selection_.column_names
     new = read_new_samples(options, names[model.selection_.candidates.always].tolist())
     with naming_columns({**options, "outcome": None, "counts": None}, names.tolist(), new.ids.tolist()):
-        found = predictions(model, new.table, options["level"], new.exposure)
+        X = _of_panel(options, model, new.table) if options["panel"] else new.table
+        found = predictions(model, X, options["level"], new.exposure, panel=options["panel"])
     found.insert(0, "sample", new.ids)
     return found
 
 
-def predictions(model: DiverseSelector, X: Any, level: float, exposure: Any = None) -> pd.DataFrame:
+def _of_panel(options: Mapping[str, Any], model: DiverseSelector, table: LargeTable) -> NDArray[Any]:
+    """Load the panel's columns (n, c) of a large table, which may lack all others; missing entries are at the mean."""
+    selection, place = model.selection_, {str(name): j for j, name in enumerate(names_of(table))}
+    names = [str(name) for name in selection.column_names[model.panel_.columns]]
+    missing = [name for name in names if name not in place]
+    if missing:
+        raise _lacking(model, options, missing, list(place))
+    found = table.columns(np.array([place[name] for name in names], dtype=np.int64))
+    X = np.array(found.toarray() if sparse.issparse(found) else found, dtype=np.float64)
+    for i, column in enumerate(model.panel_.columns):
+        mean = np.average(selection.training_column(int(column)), weights=selection.training.row_weights)
+        X[np.isnan(X[:, i]), i] = mean
+    return X
+
+
+def _used(model: DiverseSelector, options: Mapping[str, Any]) -> NDArray[np.bool_]:
+    """Return which columns (M,) a prediction needs."""
+    if not options["panel"]:
+        return model.selection_.used
+    used = np.zeros(model.selection_.candidates.n_columns, dtype=bool)
+    used[model.panel_.columns] = True
+    return used
+
+
+def predictions(
+    model: DiverseSelector, X: Any, level: float, exposure: Any = None, *, panel: bool = False
+) -> pd.DataFrame:
     """Predict each row, with an interval; add probabilities for classes, and survival at a few times.
 
     The interval covers the outcome for numbers and counts, the probability of the second class if there are two, of
-    each class against the rest if there are more, and the risk (log hazard ratio) for survival.
+    each class against the rest if there are more, and the risk (log hazard ratio) for survival. With `panel` by the
+    panel's rule: X has the columns of the panel, or all.
     """
-    if isinstance(model, DiverseCounts):
-        mean, std = model.predict(X, return_std=True, exposure=exposure)
-        return _with_interval(model.predict_interval(X, level, exposure), prediction=mean, std=std)
-    interval = model.predict_interval(X, level)
+    by: Any = model.panel_ if panel else model
+    if isinstance(model, DiverseCounts | DiverseRegressor):
+        return _of_numbers(model, X, level, exposure, panel)
+    interval = by.predict_interval(X, level)
     if isinstance(model, DiverseSurvival):
-        found = _with_interval(interval, risk=model.predict(X))
-        times, values = model.unique_times_, model.predict_survival_function(X, return_array=True)
+        found, times = _with_interval(interval, risk=by.predict(X)), model.unique_times_
+        curves = by.predict_survival_function(X)
         for k in np.unique(np.quantile(np.arange(len(times)), QUARTILES).astype(int)):
-            found[f"survival[{times[k]:g}]"] = values[:, k]
+            found[f"survival[{times[k]:g}]"] = [float(curve(times[k])) for curve in curves]
         return found
-    if isinstance(model, DiverseRegressor):
-        mean, std = model.predict(X, return_std=True)
-        return _with_interval(interval, prediction=mean, std=std)
-    p = model.predict_proba(X)
+    p = by.predict_proba(X)
     columns: dict[str, Any] = {"prediction": model.classes_[p.argmax(axis=1)]}
     columns |= {f"probability[{label}]": p[:, k] for k, label in enumerate(model.classes_)}
     shown = (
@@ -116,6 +145,17 @@ def predictions(model: DiverseSelector, X: Any, level: float, exposure: Any = No
     return pd.DataFrame(columns)
 
 
+def _of_numbers(model: Any, X: Any, level: float, exposure: Any, panel: bool) -> pd.DataFrame:
+    """Predict numbers, or counts with an exposure."""
+    if panel:
+        (law,), size = model.panel_.rule.laws(X), 1.0 if exposure is None else np.asarray(exposure, dtype=np.float64)
+        law = law if exposure is None else law.exposed(size)
+        return _with_interval(law.interval(level), prediction=size * model.panel_.predict(X), std=law.std)
+    how = {"exposure": exposure} if isinstance(model, DiverseCounts) else {}
+    mean, std = model.predict(X, return_std=True, **how)
+    return _with_interval(model.predict_interval(X, level, **how), prediction=mean, std=std)
+
+
 def _with_interval(interval: Any, **columns: Any) -> pd.DataFrame:
     return pd.DataFrame({**columns, "lower": interval[:, 0], "upper": interval[:, 1]})
 
@@ -124,16 +164,16 @@ def _read(source: Source, options: Mapping[str, Any], model: DiverseSelector, he
     """Read the table without the columns that the model does not know, whatever they contain."""
     how = reading_options(options)
     factors = {factor for factor in _factors(model) if factor is not None}
-    selection = model.selection_
-    known = {*map(str, selection.column_names), *factors}
+    names, used = model.selection_.column_names, _used(model, options)
+    known = {*map(str, names), *factors}
     exposure = options["exposure"]
-    if header and selection.used.any() and known.isdisjoint(header) and options["outcome_table"] is None:
-        raise _lacking(model, options, list(map(str, selection.column_names[selection.used])), header)
+    if header and used.any() and known.isdisjoint(header) and options["outcome_table"] is None:
+        raise _lacking(model, options, list(map(str, names[used])), header)
     kept = {*known, how["id_column"], exposure}
     drop = [name for name in header[1:] if name not in kept]
     how["categorical"] = {*how["categorical"], *(name for name in header if name in factors)}
     if how["missing"] == "impute":
-        how["missing"] = _typical(model)
+        how["missing"] = _typical(model, used)
     if options["outcome_table"] is not None:
         second = open_source(options["outcome_table"], how["delimiter"])
         also = {*second.columns} - {options["outcome_id"]}
@@ -164,7 +204,7 @@ def _guessed_groups(model: DiverseSelector, names: list[str]) -> list[str | None
     return [None if prefix in quantities else prefix for prefix in prefixes]
 
 
-def _typical(model: DiverseSelector) -> dict[str, float | str]:
+def _typical(model: DiverseSelector, used: NDArray[np.bool_]) -> dict[str, float | str]:
     """Return the value to impute in each column: the median of the training rows, or their most common category.
 
     Every model file holds these rows. Cells imputed before the fit do not change either value.
@@ -172,12 +212,12 @@ def _typical(model: DiverseSelector) -> dict[str, float | str]:
     found: dict[str, float | str] = {}
     most: dict[str, float] = {}
     selection = model.selection_
-    columns = zip(map(str, selection.column_names), _factors(model), selection.used, strict=True)
+    columns = zip(map(str, selection.column_names), _factors(model), used, strict=True)
     references = set(selection.candidates.references.tolist())
-    for j, (name, factor, used) in enumerate(columns):
+    for j, (name, factor, needed) in enumerate(columns):
         if factor is None:
             found[name] = (
-                float(np.median(model.selection_.training_column(j))) if used else 0.0
+                float(np.median(model.selection_.training_column(j))) if needed else 0.0
             )  # unused: any value works
             continue
         # the reference category is the most common one
@@ -189,15 +229,16 @@ def _typical(model: DiverseSelector) -> dict[str, float | str]:
 
 def _lacking(model: DiverseSelector, options: Mapping[str, Any], missing: list[str], known: Sequence[str]) -> Failure:
     """Say which columns are missing, and where they could be."""
-    selection = model.selection_
+    selection, used = model.selection_, _used(model, options)
     always = {str(selection.column_names[j]).partition("=")[0] for j in selection.candidates.always}
     close = did_you_mean(missing[0], known)
     way_out = close or f"; it has {', '.join(map(shortened, known[:5]))}{', …' if len(known) > 5 else ''}"
     if not close and options["outcome_table"] is None and always.issuperset(m.partition("=")[0] for m in missing):
         way_out += "; if another table has it, give --outcome-table FILE"
-    elif not close and options["samples"] == "rows" and len(missing) >= selection.used.sum():
+    elif not close and options["samples"] == "rows" and len(missing) >= used.sum():
         way_out += "; if each sample is a column, use --samples columns"
-    lacks = f"{len(missing)} of the {counted(int(selection.used.sum()), 'column')} that the model uses"
+    what = "panel" if options["panel"] else "model"
+    lacks = f"{len(missing)} of the {counted(int(used.sum()), 'column')} that the {what} uses"
     return Failure(f"{options['table']} lacks {lacks}, for instance '{shortened(missing[0])}'{way_out}")
 
 
@@ -206,7 +247,7 @@ def _aligned(
 ) -> pd.DataFrame:
     """Arrange the model's columns; unused columns may be missing, and absent categories become 0."""
     selection = model.selection_
-    names, factors, used = [str(name) for name in selection.column_names], _factors(model), selection.used
+    names, factors, used = [str(name) for name in selection.column_names], _factors(model), _used(model, options)
     column = {name: j for j, name in enumerate(table.features)}
     present = {group for group in table.groups if group is not None}
     missing = [

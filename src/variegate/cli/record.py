@@ -20,7 +20,7 @@ from .inputs import Input
 from .options import NOT_SETTINGS
 from .outcomes import outcome_name
 
-INPUTS = ("table", "outcome_table", "network", "coordinates", "groups")
+INPUTS = ("table", "outcome_table", "network", "coordinates", "groups", "costs")
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "pandas")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,19 +21,20 @@ from ..estimators import ESTIMATORS, DiverseSelector
 from ..messages import Argument, counted
 from ..saving import save
 from ..selection import Selection
-from ..tables import Findings, findings
+from ..tables import Findings, findings, frontier_table
 from .clock import Clock
 from .files import fingerprint, inputs_of, new_folder, writing
-from .inputs import Input, read_input, read_similarity
+from .inputs import Input, read_costs, read_input, read_similarity
 from .messages import as_option, heard_warnings, is_watched, say, told
 from .outcomes import naming_columns
 from .record import as_json, run_record, unlike_before
-from .show import csv_text, show_comparison, show_selection
+from .show import csv_text, panel_lines, show_comparison, show_selection
 
 SAME = 0.999  # |r| of a copy of the outcome; distinct real measurements reach .988 (water and fat in meat)
 WEAK = 0.1  # features with a lower probability are chosen only to reach --size
 FILES = (
-    "selection.csv", "groups.csv", "alternatives.csv", "comparison.csv", "comparison_wide.csv", "frontier.csv",
+    "panel.csv", "panel_curve.csv", "panel_frontier.csv", "stand_ins.csv", "selection.csv", "groups.csv",
+    "alternatives.csv", "comparison.csv", "comparison_wide.csv", "frontier.csv",
     "model.vg", "report.html", "run.json",
 )  # fmt: skip
 SIZES = (2, 4, 6, 8, 10, 15, 20, 30)  # of the frontier, up to the larger of ten and twice the selected set
@@ -45,6 +46,7 @@ class Answer:
 
     model: DiverseSelector
     found: Findings
+    sizes: pd.DataFrame  # `frontier_table`
     comparison: Comparison | None
     frontier: Frontier | None
     about: dict[str, Any]
@@ -59,7 +61,9 @@ def run_select(options: Mapping[str, Any]) -> Answer:
         step = clock.step("write", "writing tables, model and report")
         with step, writing(out), heard_warnings(quiet):  # the report fits its explorer here
             write_answer(folder, answer, clock)
-    say(f"done in {clock.seconds:.0f} s; open {out / 'report.html'}", quiet)
+    for line in panel_lines(answer):
+        say(line, quiet)
+    say(f"done in {clock.seconds:.0f} s; the rule is in {out / 'panel.csv'}; open {out / 'report.html'}", quiet)
     show_selection(answer, out, options["as_json"])
     if answer.comparison is not None and not options["as_json"]:
         show_comparison(answer.comparison, quiet)
@@ -90,14 +94,15 @@ def find_answer(options: Mapping[str, Any], clock: Clock, table: str | None = No
                 say(f"missing entries replaced by the mean of their column: {certificate.imputed:,}", quiet)
         comparison, trade = _comparison_and_frontier(options, clock, about["data"]["notes"], (data, similarity, model))
         with clock.step("tables"):
-            found = findings(model, options["alternatives"])
+            found, sizes = findings(model, options["alternatives"]), frontier_table(model)
             about["diagnostics"] = diagnosed(found.diagnostics, quiet)
             weak = unsupported(model.selection_, found.diagnostics.expected_size, options["size"])
-            for note in (*weak, *the_outcome_itself(found, data)):
+            costs = what_it_costs(options, model.selection_, data)
+            for note in (*costs, *weak, *the_outcome_itself(found, data)):
                 about["data"]["notes"].append(note)
                 say(f"note: {note}", quiet)
     about |= {"seconds": clock.seconds, "steps": clock.steps, "warnings": heard}
-    return Answer(model, found, comparison, trade, about)
+    return Answer(model, found, sizes, comparison, trade, about)
 
 
 def _comparison_and_frontier(
@@ -148,6 +153,7 @@ def fitted(options: Mapping[str, Any], data: Input, similarity: Any) -> Any:
         expected_size=options["expected_size"],
         diversity=options["diversity"],
         n_features_to_select=options["size"],
+        choose=options["choose"],
         always_include=list(options["always_include"] or ()) or None,
         groups=groups,
         screen=options["screen"],
@@ -157,10 +163,28 @@ def fitted(options: Mapping[str, Any], data: Input, similarity: Any) -> Any:
         verbose=int(is_watched(options["quiet"])),
     )
     with naming_columns(options, data.table.features, data.table.samples):
-        model = estimator.fit(data.X, data.y)
+        model = within_budget(options, data, estimator) if options["costs"] else estimator.fit(data.X, data.y)
     if model.posterior_.fit.interrupted:
         raise KeyboardInterrupt
     return model.set_params(verbose=0)  # who watched the fit is no part of the model
+
+
+def within_budget(options: Mapping[str, Any], data: Input, estimator: DiverseSelector) -> DiverseSelector:
+    """Fit, and choose the panel that the budget allows."""
+    prices = read_costs(options, data.table.features)
+    found = estimator.search(data.X, data.y)
+    panel = found.panels().affordable(found.costs(prices), options["budget"])
+    return estimator.publish(replace(found, chosen=panel.features))
+
+
+def what_it_costs(options: Mapping[str, Any], selection: Selection, data: Input) -> list[str]:
+    """Note what the panel costs, if there is a budget."""
+    if not options["costs"]:
+        return []
+    costs = selection.costs(read_costs(options, data.table.features))[selection.chosen]
+    if not len(costs):
+        return [f"no feature that a budget of {options['budget']:g} allows is worth measuring"]
+    return [f"the panel costs {costs.sum():g} of a budget of {options['budget']:g}"]
 
 
 def unsupported(selection: Selection, expected_size: float, size: int | None) -> list[str]:
@@ -198,11 +222,13 @@ def compared(options: Mapping[str, Any], data: Input, similarity: Any, model: Di
 
     Our method runs with the settings of the fit, so that its scores are those of what was selected.
     """
-    others = [name for name in options["compare"] if name != "variegate"]
-    ours = Diverse(**{name: options[name] for name in ("max_iter", "diversity", "expected_size", "tol")})
+    given = {name: options[name] for name in ("max_iter", "diversity", "expected_size", "tol")}
+    ours = {"variegate": Diverse(**given), "most_probable": Diverse(choose="probability", **given)}
+    selected = "variegate" if options["choose"] == "prediction" else "most_probable"
+    methods = {name: ours.get(name) or METHODS[name] for name in (selected, *options["compare"])}
     try:
         return compare(
-            {"variegate": ours, **{name: METHODS[name] for name in others}},
+            methods,
             data.X,
             data.y,
             similarity=similarity,
@@ -246,8 +272,10 @@ def write_answer(folder: Path, answer: Answer, clock: Clock) -> None:
     """Write all files of a run to a temporary folder."""
     from ..report import write_report  # slow to import
 
-    tables = {"selection": answer.found.selection, "groups": answer.found.groups}
-    joined = answer.found.alternatives.copy()
+    found = answer.found
+    tables = {"panel": found.rule, "panel_curve": found.curve, "stand_ins": found.stand_ins}
+    tables |= {"panel_frontier": answer.sizes, "selection": found.selection, "groups": found.groups}
+    joined = found.alternatives.copy()
     for column in ("features", "added", "removed"):
         joined[column] = ["; ".join(map(str, names)) for names in joined[column]]
     for column in ("within", "between"):
@@ -272,6 +300,6 @@ def write_answer(folder: Path, answer: Answer, clock: Clock) -> None:
         about=answer.about,
         comparison=table,
         frontier=answer.frontier,
-        found=answer.found,
+        found=found,
     )
     (folder / "run.json").write_text(as_json(answer.about) + "\n", encoding="utf-8")

@@ -12,11 +12,13 @@ import click
 import pandas as pd
 
 from ..comparison import MEASURES
+from ..data import shortened
 from ..messages import counted
 from ..tasks import task_named
 from .messages import is_terminal, one_line, say
 from .record import as_json
 
+NAMED = 12  # members of a panel in a message
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # first characters of a spreadsheet formula
 _DIGITS = r"(inf|[\d.]+(e[-+]?\d+)?)"
 NUMBER = re.compile(rf"[-+]?{_DIGITS} ± {_DIGITS}( [↑↓]\*+)?")  # as in the summary of a comparison; not a formula
@@ -31,6 +33,35 @@ def show_selection(answer: Any, out: Path, json: bool) -> None:
         return
     title = counted(len(answer.model.selection_.chosen), "selected feature")
     show_table(chosen.drop(columns=["selected", "rank"]), title)
+
+
+def panel_lines(answer: Any) -> list[str]:
+    """Say what to measure, what that loses, and how many would be enough."""
+    selection, found = answer.model.selection_, answer.found
+    panel = selection.chosen_panel
+    if not panel.members:
+        return []
+    names = [shortened(name) for name in panel.members]
+    more = f", … ({len(names) - NAMED} more)" if len(names) > NAMED else ""
+    lost = panel.among.summary(panel.features)
+    limits = f"90 % limits {lost['lost_low']:.1%} to {lost['lost_high']:.1%}"
+    return [
+        f"measure {counted(len(names), 'feature')}: {', '.join(names[:NAMED])}{more}",
+        f"a rule on them alone loses {lost['lost']:.1%} of what the model predicts ({limits})",
+        enough_sentence(len(names), found.enough, int(found.curve["size"].max())),
+    ]
+
+
+def enough_sentence(n: int, enough: int | None, most: int) -> str:
+    """Say how many features would be enough.
+
+    >>> enough_sentence(4, 6, 10)
+    'about 6 would be enough: with them the loss is small against what the model itself does not know'
+    """
+    if enough is None:
+        return f"no {most} features are enough: the loss is not small against what the model itself does not know"
+    said = "as many as these are" if n == enough else f"about {enough} would be"
+    return f"{said} enough: with them the loss is small against what the model itself does not know"
 
 
 def show_comparison(comparison: Any, quiet: bool) -> None:
@@ -51,6 +82,7 @@ def selection_summary(answer: Any, chosen: pd.DataFrame, out: Path) -> dict[str,
     """Return what `--json` prints: the selection, the paths of the files, and the diagnostics."""
     return {
         "selected": chosen.drop(columns="selected").to_dict("records"),
+        "panel": panel_summary(answer),
         "groups": answer.found.groups.to_dict("records"),
         "alternatives": answer.found.alternatives.to_dict("records"),
         "comparison": None if answer.comparison is None else comparison_summary(answer.comparison),
@@ -62,6 +94,18 @@ def selection_summary(answer: Any, chosen: pd.DataFrame, out: Path) -> dict[str,
         "data": answer.about["data"],
         "seconds": answer.about["seconds"],
         "warnings": answer.about["warnings"],
+    }
+
+
+def panel_summary(answer: Any) -> dict[str, Any]:
+    """Return what to measure: members, rule, what it loses, and what other sizes and members lose."""
+    panel, found = answer.model.selection_.chosen_panel, answer.found
+    tables = {"rule": found.rule, "stand_ins": found.stand_ins, "curve": found.curve, "frontier": answer.sizes}
+    return {
+        "members": panel.members,
+        **panel.among.summary(panel.features),
+        "size_enough": found.enough,
+        **{name: table.to_dict("records") for name, table in tables.items()},
     }
 
 

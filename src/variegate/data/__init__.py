@@ -20,6 +20,7 @@ from .outcome import labels as labels
 from .outcome import second_table as second_table
 from .places import read_groups as read_groups
 from .places import read_places as read_places
+from .places import read_prices as read_prices
 from .places import rows_of as rows_of
 from .plink import read_individuals as read_individuals
 from .plink import read_variants as read_variants

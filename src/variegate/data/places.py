@@ -76,8 +76,8 @@ def _blocks(raw: RawTable, column: str) -> tuple[str, ...]:
     return tuple(labels)
 
 
-def _points(raw: RawTable, frame: pd.DataFrame) -> npt.NDArray[np.float64]:
-    """Return the coordinates; every cell must be a number."""
+def _points(raw: RawTable, frame: pd.DataFrame, what: str = "the place of a feature") -> npt.NDArray[np.float64]:
+    """Return numbers, such as coordinates; every cell must be one."""
     if not len(frame.columns):
         raise UnreadableInput(f"{raw.where}: expected coordinates beside the names of features, got none")
     points = np.empty(frame.shape)
@@ -88,18 +88,24 @@ def _points(raw: RawTable, frame: pd.DataFrame) -> npt.NDArray[np.float64]:
             cell = frame[name].iloc[wrong[0]]
             got = "nothing" if pd.isna(cell) else f"'{shortened(str(cell))}'"
             raise UnreadableInput(
-                f"{raw.place(int(wrong[0]))}: expected a number in '{shortened(str(name))}', the place of a feature, "
+                f"{raw.place(int(wrong[0]))}: expected a number in '{shortened(str(name))}', {what}, "
                 f"got {got} ({counted(len(wrong), 'such cell')}); fill it in"
             )
     return points
 
 
 def rows_of(
-    features: Sequence[str], names: Sequence[str], path: str | Path, option: str, droppable: bool = True
+    features: Sequence[str],
+    names: Sequence[str],
+    path: str | Path,
+    option: str,
+    droppable: bool = True,
+    without: str = ", so that similarity comes from correlations",
 ) -> list[int]:
     """Return the row of each feature; all must be present. "sex=f" is also found as "sex".
 
-    `option` is the option that named the file; with `droppable` the error suggests dropping features.
+    `option` is the option that named the file, and `without` says what happens without it; with `droppable` the error
+    suggests dropping features.
     """
     row = {name: i for i, name in enumerate(names)}
     found = [row.get(name, row.get(name.partition("=")[0])) for name in features]
@@ -113,7 +119,7 @@ def rows_of(
                 *(() if many or not droppable else (", leave them out by ", Argument("drop", missing))),
                 ", or give no ",
                 Argument(option),
-                ", so that similarity comes from correlations",
+                without,
             )
         )
     return [i for i in found if i is not None]
@@ -129,11 +135,35 @@ def read_groups(path: str | Path) -> tuple[tuple[str, ...], list[str | None]]:
     ...     read_groups(file)
     (('a', 'b'), ['1', None])
     """
+    raw, names = _two_columns(path, "group")
+    labels = raw.frame.iloc[:, -1]
+    return names, [None if pd.isna(label) or str(label) in MISSING else str(label) for label in labels]
+
+
+def read_prices(path: str | Path) -> tuple[tuple[str, ...], npt.NDArray[np.float64]]:
+    r"""Read a table of two columns, features and their prices.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "prices.csv")
+    ...     _ = file.write_text("feature,price\na,1\nb,2.5\n")
+    ...     read_prices(file)
+    (('a', 'b'), array([1. , 2.5]))
+    """
+    raw, names = _two_columns(path, "price")
+    prices = _points(raw, raw.frame.iloc[:, -1:], "the price of a feature")[:, 0]
+    if (prices < 0).any():
+        row = int((prices < 0).argmax())
+        raise UnreadableInput(f"{raw.place(row)}: expected a price of at least 0, got {prices[row]:g}; correct it")
+    return names, prices
+
+
+def _two_columns(path: str | Path, second: str) -> tuple[RawTable, tuple[str, ...]]:
+    """Return a table of features and one more column, and the features."""
     raw = open_source(path).read(None)
     columns = raw.frame.shape[1] + (raw.ids is not None)
     if columns != 2:
-        raise UnreadableInput(f"{path}: expected two columns, feature and group, got {columns}; leave others out")
+        raise UnreadableInput(f"{path}: expected two columns, feature and {second}, got {columns}; leave others out")
     names = raw.ids if raw.ids is not None else tuple(map(str, raw.frame.iloc[:, 0]))
     check_names(names, str(path), "features")
-    labels = raw.frame.iloc[:, -1]
-    return names, [None if pd.isna(label) or str(label) in MISSING else str(label) for label in labels]
+    return raw, names

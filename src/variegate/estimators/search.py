@@ -239,6 +239,7 @@ class Search:
             names=self.names,
             task=self.task.name,
             size=self.size(candidates),
+            choose=self.asked.choose,
             average=self.asked.average,
         )
 

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ..messages import Argument, Message, counted
+from ..messages import Message, Words, counted
 from ..types import IntArray
 
 
@@ -54,7 +54,7 @@ def _warn(found: Sequence[Unsettled], stacklevel: int) -> None:
             Message(
                 f"The evidence of {counted(len(sets), 'set')} did not converge, so that their probability is rough (",
                 f"{next(iter(sets.values()))}); a larger ",
-                Argument("slab_precision"),
+                Words("slab_precision", "slab_precision (in Python)"),
                 " makes it converge.",
             ),
             EvidenceWarning,

@@ -130,11 +130,12 @@ class Panels:
     def curve(self, sizes: Sequence[int], through: IntArray | None = None) -> pd.DataFrame:
         """What sets of each size lose, with 90 % limits under the posterior; each is the one before and one more.
 
-        One of them is `through`. `of_uncertainty` is what is lost in multiples of what the model itself does not know.
+        One of them is `through`. `of_uncertainty` is what is lost in multiples of what the model itself does not know,
+        `enough` whether a panel need not be larger.
         """
         search, most = self.search, max(sizes)
         paths = {len(S): S for S in (search.path(most) if through is None else search.nested(through, most))}
-        return pd.DataFrame([{"size": k, **self._summary(paths[k])} for k in sizes if k in paths])
+        return pd.DataFrame([{"size": k, **self.summary(paths[k])} for k in sizes if k in paths])
 
     def each_best(self, sizes: Iterable[int], diversities: Iterable[float]) -> Iterator[tuple[float, int, IntArray]]:
         """Yield the best set of each size under each weight of diversity, (β, size, S), where there is one."""
@@ -149,15 +150,16 @@ class Panels:
     def frontier(self, sizes: Sequence[int], diversities: Sequence[float] = DIVERSITIES) -> pd.DataFrame:
         """What the best panel of each size loses under each weight of diversity, and how diverse it is."""
         return pd.DataFrame(
-            [{"diversity": beta, "size": k, **self._summary(S)} for beta, k, S in self.each_best(sizes, diversities)]
+            [{"diversity": beta, "size": k, **self.summary(S)} for beta, k, S in self.each_best(sizes, diversities)]
         )
 
-    def _summary(self, S: IntArray) -> dict[str, Any]:
+    def summary(self, S: IntArray) -> dict[str, Any]:
+        """What a set loses, with 90 % limits under the posterior, whether it is enough, and its diversity."""
         by_draw = self.lost_by_draw(S)
         low, high = np.quantile(by_draw, [0.05, 0.95]) if len(by_draw) else (np.nan, np.nan)
         return {
             "loss": float(self.reference.loss(self.left(S))), "lost": self.lost(S), "lost_low": low, "lost_high": high,
-            "of_uncertainty": self.of_uncertainty(S), "log_det": self.log_volume(S),
+            "of_uncertainty": self.of_uncertainty(S), "enough": self.is_enough(S), "log_det": self.log_volume(S),
         }  # fmt: skip
 
 

@@ -16,7 +16,6 @@ from ..priors import Prior
 from ..selection import Selection, Training
 from ..side_information import rows_of_columns
 from ..similarity import Positions
-from ..types import IntArray
 from .consistency import ALWAYS, CANDIDATE, REFERENCE, check_consistent
 from .packing import Single, Table
 
@@ -117,7 +116,7 @@ def restored(kind: str, params: Mapping[str, Any], values: Mapping[str, Any]) ->
     """Return the model of a kind, with its parameters and fitted values."""
     f = _of_this_format(values)
     check_consistent(f)
-    model = KINDS[kind](**params)
+    model = KINDS[kind](**{"choose": "probability", **params})  # formats without it have the most probable set
     model.n_features_in_ = len(f["role"])
     if f["feature_names"] is not None:
         f["feature_names"] = model.feature_names_in_ = np.array(f["feature_names"], dtype=object)
@@ -133,13 +132,19 @@ def restored(kind: str, params: Mapping[str, Any], values: Mapping[str, Any]) ->
     found = _found(f, _target(f, model.likelihood(candidates, training)))
     certificate = None if f["certificate"] is None else Certificate(*f["certificate"])
     selection = model.selection(candidates, training, found, f["map"], certificate)
-    if not _could_be_best(f["map"], found.target, selection.size):
+    if not _could_be_chosen(selection):
         raise ValueError("map does not fit the rest")
     return model.publish(selection)
 
 
-def _could_be_best(S: IntArray, target: Target, size: int | None) -> bool:
-    """Whether a set has the size asked for and, if it is empty, no feature would improve it much."""
+def _could_be_chosen(found: Selection) -> bool:
+    """Whether the set has the size asked for and, if it is empty, no feature would improve it much.
+
+    A panel may be empty for want of a budget, and shorter than asked for if no further feature can be added to it.
+    """
+    S, size, target = found.chosen, found.size, found.posterior.target
+    if found.choose == "prediction":
+        return size is None or len(S) == size or len(S) == len(found.panels().best(size))
     if size is not None or len(S) or not target.has_gains:
         return size is None or len(S) == size
     best = target.log_odds(target.evaluate([S]))[0].argmax(keepdims=True)
