@@ -1,7 +1,5 @@
 """What the best rule on a set leaves, and its changes, against least squares from scratch."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 

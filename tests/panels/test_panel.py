@@ -2,7 +2,7 @@
 
 import numpy as np
 import pandas as pd
-import polars
+import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
@@ -15,7 +15,7 @@ N, M = 80, 6
 X = RNG.normal(size=(N, M)) * [1, 3, 1, 1, 1, 1] + [0, 5, 0, 0, 0, 0]
 SIGNAL = X[:, 1] + 2 * X[:, 3]
 Y = SIGNAL + RNG.normal(size=N)
-LABELS = (SIGNAL > np.median(SIGNAL)).astype(int) + (SIGNAL > np.quantile(SIGNAL, 0.8))
+LABELS = (np.median(SIGNAL) < SIGNAL).astype(int) + (np.quantile(SIGNAL, 0.8) < SIGNAL)
 FRAME = pd.DataFrame(X, columns=list("abcdef"))
 
 
@@ -29,7 +29,9 @@ def test_numbers_of_any_model(model):
     np.testing.assert_allclose(panel.predict(X), Z @ beta)
     np.testing.assert_allclose(panel.coefficients["coefficient"], beta)
     assert panel.coefficients["column"].tolist() == ["intercept", "x1", "x3"]
-    assert panel.lost == pytest.approx(np.square(reference - Z @ beta).sum() / np.square(reference - reference.mean()).sum())
+    assert panel.lost == pytest.approx(
+        np.square(reference - Z @ beta).sum() / np.square(reference - reference.mean()).sum()
+    )
     assert panel.loss == pytest.approx(N / 2 * np.log(1 + panel.lost))  # the noise is what the model explains
     halved = vg.panel(X, reference, size=2, noise=reference.var() / 2)
     assert halved.loss == pytest.approx(N / 2 * np.log(1 + 2 * panel.lost))
@@ -100,7 +102,7 @@ def new_rows():
         "sparse": sparse.csr_array(X[:3]),
         "sparse, these": sparse.coo_array(X[:3, [1, 3]]),
         "float32": X[:3].astype(np.float32),
-        "polars": polars.from_pandas(few[:3]),
+        "polars": pl.from_pandas(few[:3]),
     }
 
 

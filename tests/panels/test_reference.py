@@ -126,7 +126,9 @@ def test_uncertainty_is_what_the_fixed_part_leaves_of_the_draws(name):
     form = form_of(reference, covariates=COVARIATES)
     off = replace(form, targets=(reference.draws - reference.eta).reshape(-1, N))
     assert reference.uncertainty == pytest.approx(off.total.sum() / len(reference.draws))
-    moved = replace(reference, draws=reference.draws + COVARIATES[:, 0] * np.arange(len(reference.draws))[:, None, None])
+    moved = replace(
+        reference, draws=reference.draws + COVARIATES[:, 0] * np.arange(len(reference.draws))[:, None, None]
+    )
     if moved.noise is not None:  # otherwise the curvature changes, too
         assert moved.uncertainty == pytest.approx(reference.uncertainty)
         assert len(moved.targets) == len(reference.targets)

@@ -1,6 +1,7 @@
 """The search against all sets of a size."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -15,7 +16,10 @@ DIVERSITIES = (0.0, 1.0, 4.0)
 def correlated(seed, M=25, N=60, r=0.9, K=1):
     """Columns in blocks of five, and predictions that some of them and noise make up."""
     rng = np.random.default_rng(seed)
-    X = np.sqrt(1 - r) * rng.normal(size=(N, M)) + np.sqrt(r) * np.repeat(rng.normal(size=(N, M // 5 + 1)), 5, 1)[:, :M]
+    X = (
+        np.sqrt(1 - r) * rng.normal(size=(N, M))
+        + np.sqrt(r) * np.repeat(rng.normal(size=(N, M // 5 + 1)), 5, 1)[:, :M]
+    )
     return X, X @ (rng.normal(size=(M, K)) * (rng.random((M, 1)) < 0.4)) + 0.5 * rng.normal(size=(N, K))
 
 
@@ -86,7 +90,7 @@ def test_forward_paths_take_the_best_feature_each_time():
     search = vg.panel(X, eta, size=3).among.search
     sets = list(search.path(4))
     assert [len(S) for S in sets] == [0, 1, 2, 3, 4]
-    for S, T in zip(sets, sets[1:], strict=False):
+    for S, T in pairwise(sets):
         best = max((search.value(np.append(S, m)), m) for m in range(11) if m not in S)
         assert set(T.tolist()) == {*S.tolist(), best[1]}
 
@@ -98,7 +102,7 @@ def test_nested_sets_pass_through_a_set():
     sets = list(search.nested(S, 6))
     assert [len(T) for T in sets] == [0, 1, 2, 3, 4, 5, 6]
     assert sets[3].tolist() == S.tolist()
-    assert all(set(T.tolist()) < set(U.tolist()) for T, U in zip(sets, sets[1:], strict=False))
+    assert all(set(T.tolist()) < set(U.tolist()) for T, U in pairwise(sets))
 
 
 def test_without_diversity_the_loss_alone_decides_and_with_much_the_volume():

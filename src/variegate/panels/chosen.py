@@ -21,7 +21,7 @@ from .search import EXACT, Search
 
 ENOUGH = 0.3  # of the reference's own uncertainty: finds 20 of 20 blocks (.26; 19 features .32), nothing on noise
 REMAINDER = 0.05  # of what the reference explains: where its uncertainty is large (colon), it would allow any loss
-NOTHING = 0.05  # of the reference's own uncertainty: noise explains less than .03, all real tables more than .5
+NOTHING = 0.5  # nats over all rows: what posteriors predict of noise is worth up to .2, and of weak signals above 1
 LONGEST = 60  # features; the suggested size is at most this
 FAMILY = 200  # exchanges that are compared draw by draw
 DIVERSITIES = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
@@ -81,10 +81,12 @@ class Panels:
     def is_enough(self, S: IntArray) -> bool:
         """Whether S loses little of what the model does not know itself, and of what it explains.
 
-        What is next to nothing of what is not known may be lost altogether: then no member is needed.
+        Predictions that are worth next to nothing may be lost altogether: then no member is needed.
         """
-        unknown = self.of_uncertainty(S)
-        return unknown <= NOTHING or (unknown <= ENOUGH and self.lost(S) <= REMAINDER)
+        left = self.left(S)
+        left[len(self.reference.eta) :] = 0.0  # of η itself
+        nothing = float(self.reference.loss(left)) <= NOTHING
+        return nothing or (self.of_uncertainty(S) <= ENOUGH and self.lost(S) <= REMAINDER)
 
     def _first_enough(self) -> int:
         if self.reference.uncertainty is None:

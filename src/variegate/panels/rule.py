@@ -64,6 +64,8 @@ class Rule:
                 raise ValueError(f"X must have the panel's {len(self.names)} columns, but lacks {missing[0]!r}.")
             X = X[list(self.names)].to_numpy()
         X = sparse.csc_array(X) if sparse.issparse(X) else np.asarray(X)
+        if not len(self.columns):
+            return np.empty((X.shape[0], 0))
         X = table(X[:, self.columns] if X.ndim == 2 and X.shape[1] == self.n_columns else X)  # others may be missing
         if X.shape[1] != len(self.columns):
             raise ValueError(
@@ -162,7 +164,7 @@ def _drawn(reference: Reference, Z: FloatArray, beta: FloatArray) -> tuple[Float
         return np.empty((0, *beta.shape)), np.sqrt(noise)
     weighted = reference.curvature.times(Z)
     inner = weighted @ Z.T
-    found = reference.draws @ np.linalg.solve(inner + FAINT * np.trace(inner) * np.eye(len(Z)), weighted).T
+    found = reference.draws @ np.linalg.solve(inner + FAINT * reference.rows * np.eye(len(Z)), weighted).T
     if reference.noise is not None:
         noise = noise + reference.squared(reference.draws - found @ Z) / reference.rows
     return found + (beta - found.mean(axis=0)), np.sqrt(noise)
