@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -65,8 +65,9 @@ class Form:
     _rows: GramRows = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        M = self.design.shape[1]
-        object.__setattr__(self, "_rows", GramRows(self._compute_rows, M, ROW_BYTES))
+        # of the parts, not of self: a reference cycle would keep X until the cyclic collector runs
+        compute = partial(_gram_rows, self.design, self.curvature, self._projection)
+        object.__setattr__(self, "_rows", GramRows(compute, self.design.shape[1], ROW_BYTES))
 
     @property
     def weight(self) -> float:
@@ -82,7 +83,7 @@ class Form:
 
     def times(self, Z: FloatArray) -> FloatArray:
         """Z H' (k, N) of rows Z (k, N)."""
-        return np.asarray(self.curvature.times(Z) - (Z @ self._projection.T) @ self._projection)
+        return _times(self.curvature, self._projection, Z)
 
     @cached_property
     def total(self) -> FloatArray:
@@ -130,9 +131,6 @@ class Form:
         """Rows of G for some columns (c, M)."""
         return self._rows.rows(C)
 
-    def _compute_rows(self, C: IntArray) -> FloatArray:
-        return self.design.cross(self.times(self.design.column_rows(C)))
-
     def best(self, S: IntArray, ridge: float) -> "Best":
         """The best rule on the features S. O(|S|²M + |S|MK), and O(NM) for each new row of G."""
         C = self.units.columns_of(S)
@@ -148,6 +146,14 @@ class Form:
         ends = np.cumsum((self.units.columns[S] >= 0).sum(axis=1))
         places = [np.arange(*span) for span in zip(np.append(0, ends[:-1]), ends, strict=True)] if len(S) else []
         return Best(S, places, inverse, beta, gathered(share), gathered(rest), schur, np.maximum(left, 0.0))
+
+
+def _times(curvature: Auxiliary, projection: FloatArray, Z: FloatArray) -> FloatArray:
+    return np.asarray(curvature.times(Z) - (Z @ projection.T) @ projection)
+
+
+def _gram_rows(design: Design, curvature: Auxiliary, projection: FloatArray, C: IntArray) -> FloatArray:
+    return design.cross(_times(curvature, projection, design.column_rows(C)))
 
 
 class Best(NamedTuple):
