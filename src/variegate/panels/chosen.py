@@ -51,12 +51,19 @@ class Panels:
             if len(longer) == len(S):
                 return Panel(self, S)
             S = longer
-        while len(S) > len(self.search.included):
-            shorter = self.best(len(S) - 1)
-            if not self.is_enough(shorter):
-                break
-            S = shorter
-        return Panel(self, S)
+        return Panel(self, self._smallest(S) if self.is_enough(S) else S)
+
+    def _smallest(self, S: IntArray) -> IntArray:
+        """The best set of the smallest size that is enough, by bisection; S is enough."""
+        least = len(self.search.included)
+        while least < len(S):
+            middle = (least + len(S)) // 2
+            T = self.best(middle)
+            if self.is_enough(T):
+                S = T
+            else:
+                least = middle + 1
+        return S
 
     def _check(self, size: int) -> None:
         least, most = max(len(self.search.included), 1), self.search.most
