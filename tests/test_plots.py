@@ -29,6 +29,14 @@ def test_boxes(rng):
     ax.figure.canvas.draw()
 
 
+def test_loss_by_size():
+    sizes, lost = np.arange(4), np.array([1.0, 0.5, 0.2, 0.1])
+    ax = plots.loss_by_size(sizes, lost, lost / 2, np.minimum(2 * lost, 1), chosen=2)
+    line, mark = ax.get_lines()
+    np.testing.assert_array_equal(line.get_xydata(), np.column_stack([sizes, lost]))
+    np.testing.assert_array_equal(mark.get_xydata(), [[2, 0.2]])
+
+
 def test_tradeoff(rng):
     clouds = {"ours": rng.normal(size=(9, 2)), "copies": np.full((9, 2), -np.inf)}
     ax = plots.tradeoff(clouds, "log det", "AUC", highlighted="ours")

@@ -35,6 +35,25 @@ def boxes(samples: Mapping[str, Array], label: str, *, highlighted: str | None =
     return ax
 
 
+def loss_by_size(
+    sizes: Array, lost: Array, low: Array, high: Array, *, chosen: int | None = None, ax: Any = None
+) -> Any:
+    """What panels of each size lose of what a model predicts, with limits, as in `panel_.curve`.
+
+    >>> lost = np.array([1.0, 0.4, 0.1])
+    >>> ax = loss_by_size(np.arange(3), lost, 0.5 * lost, np.minimum(2 * lost, 1), chosen=2)
+    >>> ax.get_xlabel()
+    'size of the panel'
+    """
+    ax = _axes(ax, (5.2, 3.0))
+    ax.fill_between(sizes, low, high, color=OURS, alpha=0.15, lw=0)
+    ax.plot(sizes, lost, ".-", color=OURS)
+    if chosen is not None:
+        ax.plot(chosen, np.asarray(lost)[np.asarray(sizes) == chosen][0], "o", color=OURS, ms=9)
+    ax.set(xlabel="size of the panel", ylabel="share of the predictions lost", ylim=(0, None))
+    return ax
+
+
 def tradeoff(
     pairs: Mapping[str, Array], x_label: str, y_label: str, *, highlighted: str | None = None, ax: Any = None
 ) -> Any:

@@ -225,6 +225,22 @@ def _enough(found: Selection, curve: pd.DataFrame) -> int | None:
     return int(sizes.iloc[0]) if len(sizes) else None
 
 
+def enough_in_words(n: int, enough: int | None, most: int) -> str:
+    """Say how many features would be enough, of which n are in the panel; None: more than `most`.
+
+    >>> enough_in_words(4, 6, 10)
+    'about 6 would be enough: what is lost is then small against what the model itself does not know'
+    """
+    against = "against what the model itself does not know"
+    if enough is None:
+        return f"not even {most} are enough: what is lost is not small {against}"
+    if enough == 0:
+        return f"none is needed: all that the model predicts from them is small {against}"
+    if n != enough:
+        return f"about {enough} would be enough: what is lost is then small {against}"
+    return f"{n} {'is' if n == 1 else 'are'} enough: what is lost is small {against}"
+
+
 def coefficient_laws(model: Selection | Fitted, level: float = 0.95) -> dict[str, CoefficientLaw]:
     """The averaged law of the coefficients: {"": law}, or {"[A]": law, …} for more than two classes."""
     if not 0 < level < 1:

@@ -54,7 +54,7 @@ def test_the_terminal_says_what_to_measure(run, folder):
 def test_a_panel_of_the_size_that_is_enough(run, folder):
     ran = run(*SELECT, "--out", "found", "--json")
     assert json.loads(ran.out)["panel"]["size_enough"] == len(members("found"))
-    assert "as many as these are enough" in ran.err
+    assert "enough: what is lost is small" in ran.err
 
 
 def test_nothing_to_measure(run, folder):

@@ -95,7 +95,7 @@ def test_the_data_are_those_of_the_model(html, model):
     assert data["names"] == list(model.selection_.posterior.names)
     assert data["probability"] == model.selection_.posterior.inclusion_prob().tolist()
     assert data["own"] is False
-    assert data["form"]["chosen"] == model.selection_.chosen.tolist()
+    assert data["form"]["probable"] == model.posterior_.map().tolist()
 
 
 def test_no_row_of_the_table_is_in_the_page(model, html):
@@ -197,7 +197,7 @@ def test_an_empty_set_is_said_first(data, fitted_as, rng):
     model = fitted_as(X.iloc[:, :6], rng.normal(size=len(X)), expected_size=0.2, slab_precision=10.0)
     assert not len(model.selection_.chosen)
     text = text_of(page_of(model, {}, None))
-    assert text.index("The best set is empty") < text.index("What was asked")
+    assert text.index("The panel is empty") < text.index("What was asked")
     assert "hardly support any feature" in text
 
 
@@ -229,7 +229,7 @@ def test_words_differ_between_exact_and_fitted_probabilities(data, fitted_as, ht
     exact = text_of(html)
     assert "computed without approximation" in exact
     assert "Largest Monte Carlo error of a probability" in exact
-    assert "or better (two Monte Carlo errors)" in exact.split("The effect")[0]
+    assert "or better (two Monte Carlo errors)" in exact.split("What is behind it?")[1].split("The effect")[0]
     assert "in the fitted distribution" not in exact
     assert "ELBO" not in exact
     fitted = text_of(page_of(fitted_as(*data, solver="rao_blackwell", n_starts=1), {}, None))

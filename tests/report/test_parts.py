@@ -52,7 +52,7 @@ def test_the_first_sentences():
     assert alone[2].startswith("No other gene")
     assert summary([stand(None, 0.3, "x")], "relapse", "gene")[0].startswith("No gene stands out")
     chance = summary([stand("a", 0.4), stand("b", 0.4)], "y", "gene")
-    assert chance[0] == "a and b are in the set, but may be chance."
+    assert chance[0] == "a and b are in the panel, but may be chance."
     assert chance[1].startswith("None of this is certain")
     assert "beyond what is in every set" in summary([], "y", "gene", always=True)[0]
 

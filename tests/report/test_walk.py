@@ -54,7 +54,32 @@ def cells(page, selector):
     )
 
 
-def test_the_chosen_set(page, table, groups):
+def share(value):
+    text = f"{100 * value:.1f}"
+    return "0 %" if text in ("0.0", "-0.0") else f"{text.replace('-', '−')} %"
+
+
+def test_what_to_measure(page, folder):
+    panel, rule = vg.load(folder / "model.vg").panel_, pd.read_csv(folder / "panel.csv", index_col="column")
+    stand_ins = pd.read_csv(folder / "stand_ins.csv").drop_duplicates("member").set_index("member")
+    family, rows = panel.family(), cells(page, "#panel")
+    assert [row[0] for row in rows] == panel.members == rule.index[1:].tolist()
+    for u, (feature, size, limits, _, without, stand_in, with_it, panels) in zip(panel.features, rows, strict=True):
+        found, instead = rule.loc[feature], stand_ins.loc[feature]
+        assert (size, limits) == (effect(found["coefficient"]), f"{effect(found['low'])} to {effect(found['high'])}")
+        assert (without, stand_in) == (share(instead["lost_without"]), instead["stand_in"])
+        assert with_it == share(instead["lost_with"])
+        having, of = map(int, panels.split(" of "))
+        assert having == pytest.approx(sum(u in S for S in family), abs=3)  # of a loaded model, some are on the brink
+        assert of == pytest.approx(len(family), abs=3)
+    said, sizes = page.inner_text("#panel"), pd.read_csv(folder / "panel_curve.csv")["size"]
+    assert f"loses {share(panel.lost)} of what the model predicts" in said
+    assert len(page.locator("#panel .curve circle").all()) == len(sizes)
+    (mark,) = page.eval_on_selector_all("#panel .mark title", "found => found.map(t => t.textContent)")
+    assert mark == f"{len(panel.members)} features: {share(panel.lost)} lost"
+
+
+def test_what_is_behind_it(page, table, groups):
     rows = cells(page, "#chosen")
     assert page.inner_text("#chosen > p").startswith(f"{table['selected'].sum()} of {len(table)} features were chosen")
     assert {row[0] for row in rows} >= set(table.index[table["selected"]])
@@ -83,12 +108,17 @@ def test_what_each_one_stands_for(page, table, groups, folder):
         if len(group) > 1:
             assert f"at least {np.floor(100 * group['purity'].iloc[0]) / 100:.2f})" in said
         if "times as probable" in said:
-            gone, come = card.locator(".aside bdi").all_inner_texts()
+            come, gone = card.locator(".aside bdi").all_inner_texts()
             S = np.sort([*np.setdiff1d(chosen, posterior.positions([gone])), *posterior.positions([come])])
             odds = np.exp(posterior.target.log_joint(S) - posterior.target.log_joint(chosen))
             assert f"{odds:.2f} times" in said if odds >= 0.01 else "less than 0.01 times" in said
     assert set(shown) >= set(table.index[table["selected"]])
     assert len(shown) == len(set(shown))
+
+
+def most_probable(folder):
+    found = vg.load(folder / "model.vg").selection_
+    return set(found.posterior.names[found.posterior.map(found.size)])
 
 
 def test_alternatives(page, folder):
@@ -102,7 +132,9 @@ def test_alternatives(page, folder):
             pairs = [pair.split(" -> ") for pair in getattr(found, column).split("; ") if pair]
             assert changes.count(kind) == len(pairs)
             assert all(f"{gone} → {come}" in changes for gone, come in pairs)
-    assert rows[0][2] == "the chosen set itself"
+    own = {row.removesuffix(" itself") for *_, row in rows if "itself" in row}
+    assert own <= {"the panel"}
+    assert set(alternatives["features"][0].split("; ")) == most_probable(folder)
 
 
 def test_the_map_the_first_sentences_and_how_far_to_trust_it(page, table, folder):
@@ -118,7 +150,7 @@ def test_the_map_the_first_sentences_and_how_far_to_trust_it(page, table, folder
     assert f"known to ±{2 * posterior.inclusion_errors().max():.2g}" in page.inner_text("#chosen > p")
 
 
-def test_the_explorer(report, page, table):
+def test_the_explorer(report, page, table, folder):
     while page.is_visible("#more"):
         page.click("#more")
     rows = cells(page, "#others")
@@ -127,4 +159,4 @@ def test_the_explorer(report, page, table):
         assert before == now == digits(table.loc[name, "inclusion_probability"])
     assert f"{table['inclusion_probability'].sum():.1f} are expected in a set" in page.inner_text("#status")
     report.until("document.querySelectorAll('#best li').length > 0")
-    assert sorted(page.locator("#best li").all_inner_texts()) == sorted(table.index[table["selected"]])
+    assert set(page.locator("#best li").all_inner_texts()) == most_probable(folder)

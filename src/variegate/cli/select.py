@@ -183,7 +183,7 @@ def what_it_costs(options: Mapping[str, Any], selection: Selection, data: Input)
         return []
     costs = selection.costs(read_costs(options, data.table.features))[selection.chosen]
     if not len(costs):
-        return [f"no feature that a budget of {options['budget']:g} allows is worth measuring"]
+        return [f"no feature that a budget of {options['budget']:g} allows is worth its price"]
     return [f"the panel costs {costs.sum():g} of a budget of {options['budget']:g}"]
 
 

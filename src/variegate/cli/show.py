@@ -14,6 +14,7 @@ import pandas as pd
 from ..comparison import MEASURES
 from ..data import shortened
 from ..messages import counted
+from ..tables import enough_in_words
 from ..tasks import task_named
 from .messages import is_terminal, one_line, say
 from .record import as_json
@@ -48,20 +49,8 @@ def panel_lines(answer: Any) -> list[str]:
     return [
         f"measure {counted(len(names), 'feature')}: {', '.join(names[:NAMED])}{more}",
         f"a rule on them alone loses {lost['lost']:.1%} of what the model predicts ({limits})",
-        enough_sentence(len(names), found.enough, int(found.curve["size"].max())),
+        enough_in_words(len(names), found.enough, int(found.curve["size"].max())),
     ]
-
-
-def enough_sentence(n: int, enough: int | None, most: int) -> str:
-    """Say how many features would be enough.
-
-    >>> enough_sentence(4, 6, 10)
-    'about 6 would be enough: with them the loss is small against what the model itself does not know'
-    """
-    if enough is None:
-        return f"no {most} features are enough: the loss is not small against what the model itself does not know"
-    said = "as many as these are" if n == enough else f"about {enough} would be"
-    return f"{said} enough: with them the loss is small against what the model itself does not know"
 
 
 def show_comparison(comparison: Any, quiet: bool) -> None:

@@ -63,7 +63,7 @@
     }
 
     askBest(question) {
-      this.chains[0]({ id: this.id, start: this.form.chosen, ...question });
+      this.chains[0]({ id: this.id, start: this.form.probable, ...question });
     }
 
     // also discards pending answers

@@ -25,7 +25,7 @@ LIKELY = 0.1  # of the chosen feature's probability; less probable members are n
 
 
 class Row(NamedTuple):
-    """A column in the table of the chosen set."""
+    """A column in the table of the chosen features, or of the panel's rule."""
 
     column: int  # in X
     feature: str
@@ -47,7 +47,7 @@ class Member(NamedTuple):
 
 
 class Replacement(NamedTuple):
-    """What replaces a chosen feature in the best set without it, and the odds of that set."""
+    """The most probable exchange of a chosen feature, and the odds of the set with it."""
 
     feature: str
     odds: float
@@ -148,7 +148,7 @@ def _stand(group: Group, p: FloatArray, chosen: IntArray, replaced: Mapping[int,
 
 
 def replacements(posterior: Posterior, chosen: IntArray) -> dict[int, Replacement]:
-    """Return the best replacement of each chosen feature, judged by the target rather than by q."""
+    """Return the most probable exchange of each chosen feature, judged by the target rather than by q."""
     target = posterior.target
     if not len(chosen) or not target.has_gains:
         return {}

@@ -45,8 +45,11 @@ def relatives_of(found: Selection) -> IntArray:
     return np.asarray(candidates.unit[nearest.T.ravel()], dtype=np.int64)
 
 
-def embedded_form(form: Form, chosen: IntArray, starts: list[IntArray], without: list[Without]) -> dict[str, Any]:
-    """Return the form as JSON; see form.js. Sets are positions among the form's features."""
+def embedded_form(form: Form, probable: IntArray, starts: list[IntArray], without: list[Without]) -> dict[str, Any]:
+    """Return the form as JSON; see form.js. Sets are positions among the form's features.
+
+    `probable` is the most probable one.
+    """
     grid = form.grid
     return {
         "first": form.first.tolist(),
@@ -60,7 +63,7 @@ def embedded_form(form: Form, chosen: IntArray, starts: list[IntArray], without:
         "log_normalizer": grid.log_normalizer.tolist(),
         "log_c": grid.log_c.tolist(),
         "at": list(form.at),
-        "chosen": chosen.tolist(),
+        "probable": probable.tolist(),
         "starts": [S.tolist() for S in starts],
         "log_prior": grid.log_prior.tolist(),
         **_fitted(form, starts),

@@ -94,7 +94,7 @@
 
   function chooseBest() {
     const size = Math.min(wantedSize(), every.length - excluded().length, LARGEST);
-    const margin = data.exact ? 0.1 : 1; // nats: the chosen set was found from the data themselves, at the exact means
+    const margin = data.exact ? 0.1 : 1; // nats: the most probable set was found from the data themselves, at the exact means
     asking.askBest({ size, include: included(), exclude: excluded(), margin });
   }
 

@@ -21,7 +21,7 @@ from ..selection import Selection
 from ..tables import Findings
 from ..tasks import task_named
 from ..types import FloatArray
-from . import charts, content, names, trust
+from . import charts, content, measure, names, trust
 from .embedded import embedded_form, kept_candidates, relatives_of
 from .frontier import frontier_chart
 from .similarity_map import similarity_map
@@ -52,7 +52,7 @@ def rendered(
     probability = posterior.inclusion_prob()
     form, stands = explored_form(selection), content.stands(selection)
     outcome, thing = (about.get("data") or {}).get("outcome"), _thing(selection)
-    similarity = content.unit_similarity(selection)
+    said, similarity = names.shortened(outcome) if outcome else "the outcome", content.unit_similarity(selection)
     needed = (*(SCRIPTS if form is not None else ()), *(["frontier.js"] if frontier is not None else ()))
     scripts = [(name in CHAIN, Markup(_own_file(name))) for name in needed]
     style = Markup(_own_file("page.css"))
@@ -67,12 +67,12 @@ def rendered(
         n_stands=sum(s.chosen is not None for s in stands),
         members_shown=content.MEMBERS,
         listed=content.CHANGES,
-        summary=summary(
-            stands,
-            names.shortened(outcome) if outcome else "the outcome",
-            thing,
-            always=len(selection.candidates.always) > 0,
-        ),
+        summary=[
+            *measure.sentences(selection),
+            *summary(stands, said, thing, always=len(selection.candidates.always) > 0),
+        ],
+        measured=measure.measured(selection, found),
+        empty=trust.why_empty(selection),
         along=charts.along_columns(probability, selection.groups, posterior.labels),
         map=similarity_map(similarity, probability, chosen, posterior.labels),
         alternatives=content.variants(found.alternatives),
@@ -90,13 +90,12 @@ def rendered(
 def explored_form(selection: Selection) -> Form | None:
     """Return the posterior over the most probable features for the explorer; None if it has no such form."""
     posterior, likelihood = selection.posterior, selection.posterior.target.likelihood
+    kept = np.union1d(selection.chosen, posterior.map(selection.size))
     if not can_sample(posterior.target) or not isinstance(likelihood, QuadraticLikelihood):
         return None
     fit, target = posterior.fit, posterior.target
     matrices = likelihood.n_outcomes + target.prior_has_volume
-    features = kept_candidates(
-        posterior.inclusion_prob(), selection.chosen, relatives_of(selection), likelihood.widths, matrices
-    )
+    features = kept_candidates(posterior.inclusion_prob(), kept, relatives_of(selection), likelihood.widths, matrices)
     if isinstance(fit, Sample):
         return form_of(target, fit.settings, Draws.of(fit, features), features)
     learned = ChainSettings(average_size=False, average_slab=False)
@@ -110,7 +109,7 @@ def explorer_data(selection: Selection, form: Form) -> dict[str, Any]:
     probability = posterior.inclusion_prob()
     some = [posterior.sets[i] for i in np.linspace(0, len(posterior.sets) - 1, STARTS).astype(int)]
     without = forms_without(posterior.fit, form) if isinstance(posterior.fit, Sample) else []
-    chosen, *starts = (np.flatnonzero(np.isin(kept, S)) for S in [selection.chosen, *some])
+    probable, *starts = (np.flatnonzero(np.isin(kept, S)) for S in [posterior.map(selection.size), *some])
     return {
         "names": [str(posterior.labels[i]) for i in kept],
         "positions": kept.tolist(),
@@ -120,7 +119,7 @@ def explorer_data(selection: Selection, form: Form) -> dict[str, Any]:
         "thing": _thing(selection),
         "own": not isinstance(posterior.fit, Sample),  # the explorer's probabilities differ from the table's
         "expected_elsewhere": float(np.delete(probability, kept).sum()),
-        "form": embedded_form(form, chosen, starts, without),
+        "form": embedded_form(form, probable, starts, without),
     }
 
 
@@ -182,7 +181,8 @@ def _selection(selection: Selection, found: Findings) -> dict[str, Any]:
         "n_chosen": len(selection.chosen),
         "crossed": crossed,
         "expected": posterior.inclusion_prob().sum(),
-        "asked_size": selection.size is not None,
+        "asked_size": selection.size,
+        "by_prediction": selection.choose == "prediction",
         "rows_shown": content.ROWS,
         "several_classes": several,
         "is_class": classes is not None,
@@ -198,8 +198,8 @@ def _thing(selection: Selection) -> str:
 
 
 def _explorer_words(selection: Selection, form: Form | None, probability: FloatArray) -> dict[str, Any]:
-    posterior, chosen = selection.posterior, selection.chosen
-    n_kept = 0 if form is None else len(form.features)
+    posterior = selection.posterior
+    n_probable, n_kept = len(posterior.map(selection.size)), 0 if form is None else len(form.features)
     return {
         "exact": isinstance(posterior.fit, Sample),
         "exact_form": form is not None and form.exact,
@@ -208,7 +208,7 @@ def _explorer_words(selection: Selection, form: Form | None, probability: FloatA
         "n_kept": n_kept,
         "dropped": n_kept < len(probability),
         "fixed": posterior.target.size,
-        "first_size": len(chosen) or max(1, min(round(float(probability.sum())), n_kept)),
+        "first_size": n_probable or max(1, min(round(float(probability.sum())), n_kept)),
     }
 
 
@@ -260,19 +260,21 @@ def _bound_facts(bound: Bound) -> list[tuple[str, str]]:
 def _run(selection: Selection, about: Mapping[str, Any]) -> dict[str, Any]:
     data = about.get("data") or {}
     outcome = data.get("outcome")
+    settings = about.get("settings") or {}
+    budget = settings.get("budget")
     return {
         "outcome": outcome,
         "title": f"variegate: {names.shortened(outcome)}" if outcome else "variegate: selected features",
-        "facts": [(name, str(value)) for name, value in _facts(selection, data) if value not in (None, "")],
+        "facts": [(name, str(value)) for name, value in _facts(selection, data, budget) if value not in (None, "")],
         "notes": [str(note) for note in data.get("notes") or []],
         "command": _command(about.get("command")),
         "run_facts": [(name, str(value)) for name, value in _run_facts(about, data) if value not in (None, "")],
-        "settings": [(str(key), str(value)) for key, value in (about.get("settings") or {}).items()],
+        "settings": [(str(key), str(value)) for key, value in settings.items()],
         "version": __version__,
     }
 
 
-def _facts(selection: Selection, data: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+def _facts(selection: Selection, data: Mapping[str, Any], budget: Any) -> Iterable[tuple[str, Any]]:
     counts, candidates = selection.class_counts, selection.candidates
     yield "Outcome", data.get("outcome")
     yield "Question", task_named(selection.task).question
@@ -292,8 +294,9 @@ def _facts(selection: Selection, data: Mapping[str, Any]) -> Iterable[tuple[str,
             yield name, f"{n:,}"
     if counts:
         yield "Classes", ", ".join(f"{names.shortened(label, 24)} ({n:,})" for label, n in list(counts.items())[:8])
-    asked = selection.size is not None
-    yield "Size of the set", f"{len(selection.chosen)}, as requested" if asked else "chosen by the data"
+    yield "Chosen for", "what it predicts" if selection.choose == "prediction" else "its probability"
+    how = "as requested" if selection.size is not None else "chosen by the data"
+    yield "Size of the panel", f"{len(selection.chosen)}, {how if budget is None else f'within a budget of {budget}'}"
     yield "Table", data.get("path")
 
 

@@ -1,5 +1,5 @@
 "use strict";
-// The best set of a given size: a greedy set and the current set, each improved by exchanges.
+// The most probable set of a given size: a greedy set and the current set, each improved by exchanges.
 
 {
   const BETTER = 1e-9; // nats; less is rounding error

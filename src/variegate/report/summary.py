@@ -1,4 +1,4 @@
-"""The first three sentences: what predicts the outcome, how certain that is, and what can be replaced."""
+"""Three sentences: what predicts the outcome, how certain that is, and what can be replaced."""
 
 from .content import Stand
 from .names import shortened
@@ -18,7 +18,7 @@ def summary(stands: list[Stand], outcome: str, thing: str, always: bool = False)
     first = f"{_names(likely)} {'predicts' if len(likely) == 1 else 'together predict'} {outcome}." if likely else ""
     filled = [stand for stand in chosen if stand.probability < LIKELY]
     if filled:
-        first += f" {_names(filled)} {'is' if len(filled) == 1 else 'are'} in the set, but may be chance."
+        first += f" {_names(filled)} {'is' if len(filled) == 1 else 'are'} in the panel, but may be chance."
     return [first.strip(), _how_sure(chosen), _replaced(chosen, thing)]
 
 

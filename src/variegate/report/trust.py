@@ -51,14 +51,24 @@ def warnings_of(selection: Selection, found: list[Verdict], further: Sequence[st
     said, expected = [], selection.posterior.inclusion_prob().sum()
     if not len(selection.chosen):
         said.append(
-            f"The best set is empty: no feature is supported well enough on its own, though {expected:.1f} are "
-            "expected in a set. Ask for a set of a given size (--size, n_features_to_select), or read the "
+            f"The panel is empty: {why_empty(selection)}, though {expected:.1f} are expected in a set. "
+            "Ask for a panel of a given size (--size, n_features_to_select), or read the "
             "probabilities only."
         )
     said += [verdict.answer for verdict in found if verdict.grade == "poor"]
     if expected < HARDLY_ANY:
         said.append("The data hardly support any feature: fewer than one is expected in a set.")
     return [*said, *further]
+
+
+def why_empty(selection: Selection) -> str:
+    """Return why no feature was chosen."""
+    panel = selection.chosen_panel
+    if selection.choose == "probability":
+        return "no feature is supported well enough on its own"
+    if panel.among.is_enough(panel.features):
+        return "all that the model predicts from the features is small against what it does not know"
+    return "no feature that the budget allows is worth its price"
 
 
 def further_lines(about: Mapping[str, Any], found: Diagnostics) -> list[str]:
@@ -120,11 +130,12 @@ def _overlooked(bound: Bound) -> Verdict:
     question = "Do features that can stand in for each other share their probability?"
     if bound.overlooked <= OVERLOOKED:
         return Verdict(
-            question, "Yes: the model overlooks no set that is as good as the best one, as far as was found.", "good"
+            question, "Yes: the model overlooks no set that is as probable as the most probable one found.", "good"
         )
     answer = (
-        "Some set is about as good as the best one, but the model gives it far too little probability: a feature with "
-        "a low probability may be a full substitute for a chosen one. Look at the alternatives before you discard it."
+        "Some set is about as probable as the most probable one, but the model gives it far too little probability: a "
+        "feature with a low probability may be a full substitute for a chosen one. Look at the alternatives before "
+        "you discard it."
     )
     return Verdict(question, answer, "poor")
 
@@ -143,7 +154,7 @@ def _decided(selection: Selection) -> Verdict:
     question = "Do the data single out this set?"
     probability, chosen = selection.posterior.inclusion_prob(), selection.chosen
     if not len(chosen):
-        return Verdict(question, "No: the best set is empty.", "fair")
+        return Verdict(question, "No: no feature was chosen.", "fair")
     sure, n = int((probability[chosen] > 0.5).sum()), len(chosen)
     groups = [g for g in selection.groups if g.chosen is not None and g.probability > 0.5]
     stood_for = int(np.isin(chosen, np.concatenate([g.positions for g in groups])).sum()) if groups else 0
@@ -157,8 +168,8 @@ def _decided(selection: Selection) -> Verdict:
         return Verdict(question, answer, "good")
     if not stood_for and probability.max(initial=0.0) < 0.5:
         answer = (
-            "The data do not single out one set: no feature is in more than half of the plausible sets. The chosen "
-            "set is the best of many that are nearly as good; do not read much into a single feature."
+            "The data do not single out one set: no feature is in more than half of the plausible sets. Many other "
+            "sets are nearly as good as the panel; do not read much into a single feature."
         )
         return Verdict(question, answer, "poor")
     answer = (

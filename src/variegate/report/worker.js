@@ -38,7 +38,7 @@ variegate.serve = (send) => {
   return (question) => {
     if (question.form) {
       form = variegate.open(question.form);
-      begin({ id: null, milliseconds: WARM, include: [], exclude: [], start: question.form.chosen });
+      begin({ id: null, milliseconds: WARM, include: [], exclude: [], start: question.form.probable });
     } else if (question.stop) asked = null;
     else if (question.size !== undefined) best(question);
     else begin(question);
