@@ -169,8 +169,8 @@ def main() -> str:
         "the other method that is best on the even splits, and how far the panel is ahead of it on the odd ones, ± "
         "standard error corrected for rows that splits share.",
         table(["", "size", *METHODS, "best other", "ahead"], parts[0]),
-        "Sets of ten: stability (mean Jaccard index of two splits) and CPU seconds; ours with the fit, which all sizes "
-        "share:",
+        "Sets of ten: stability (mean Jaccard index of two splits) and CPU seconds; ours with the fit, which all "
+        "sizes share:",
         table(["", *METHODS], parts[1]),
         "Suggested sizes (median, 5 % to 95 %), and the loss of the rule beyond that of the whole posterior's "
         "predictions in nats a row: promised / on held-out rows. Last: what 95 % intervals of the rule of suggested "
