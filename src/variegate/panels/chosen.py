@@ -42,27 +42,27 @@ class Panels:
 
     def choose(self, size: int | None = None) -> "Panel":
         """The best panel of a size, or of the smallest size that is enough."""
-        if size is not None:
-            self._check(size)
-            return Panel(self, self.best(size))
-        S = self.best(self._first_enough())
-        while not self.is_enough(S) and len(S) < LONGEST:
-            longer = self.best(len(S) + 1)
-            if len(longer) == len(S):
-                return Panel(self, S)
-            S = longer
-        return Panel(self, self._smallest(S) if self.is_enough(S) else S)
+        if size is None:
+            return Panel(self, self._enough())
+        self._check(size)
+        return Panel(self, self.best(size))
 
-    def _smallest(self, S: IntArray) -> IntArray:
-        """The best set of the smallest size that is enough, by bisection; S is enough."""
-        least = len(self.search.included)
-        while least < len(S):
-            middle = (least + len(S)) // 2
-            T = self.best(middle)
+    def _enough(self) -> IntArray:
+        """The best set of the smallest size that is enough: sizes are doubled until one is, and then bisected."""
+        if self.reference.uncertainty is None:
+            raise ValueError("size must be given if the reference has no draws, which say how much a panel may lose.")
+        short, S, step = len(self.search.included) - 1, self.search.included, 1
+        while not self.is_enough(S):
+            short, longer = len(S), self.best(min(len(S) + step, LONGEST))
+            if len(longer) == short:
+                return S
+            S, step = longer, 2 * step
+        while len(S) > short + 1:
+            T = self.best((short + len(S)) // 2)
             if self.is_enough(T):
                 S = T
             else:
-                least = middle + 1
+                short = len(T)
         return S
 
     def _check(self, size: int) -> None:
@@ -94,12 +94,6 @@ class Panels:
         left[len(self.reference.eta) :] = 0.0  # of η itself
         nothing = float(self.reference.loss(left)) <= NOTHING
         return nothing or (self.of_uncertainty(S) <= ENOUGH and self.lost(S) <= REMAINDER)
-
-    def _first_enough(self) -> int:
-        if self.reference.uncertainty is None:
-            raise ValueError("size must be given if the reference has no draws, which say how much a panel may lose.")
-        sizes = (len(S) for S in self.search.path(LONGEST) if self.is_enough(S))
-        return next(sizes, LONGEST)
 
     def left(self, S: IntArray) -> FloatArray:
         """What the best rule leaves of each target (R,); without a ridge, which is for the search only."""

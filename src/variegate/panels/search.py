@@ -1,7 +1,7 @@
 """The search for a panel: forward selection, removals and exchanges."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ class Search:
     ridge: float  # ρ
     open: NDArray[np.bool_]  # (U,)
     included: IntArray
+    _path: list[IntArray] = field(default_factory=list, init=False, repr=False)  # as far as it was needed
 
     def best(self, S: IntArray) -> Best:
         """The best rule on S, with the ridge."""
@@ -37,7 +38,7 @@ class Search:
 
     def value(self, S: IntArray) -> float:
         """J(S)."""
-        return float(-self.loss(self.best(S).left)) + self._spread(S)
+        return float(-self.loss(self.form.left(S, self.ridge))) + self._spread(S)
 
     def choose(self, size: int, starts: Iterable[IntArray] = ()) -> IntArray:
         """The best set of a size that exchanges reach from the forward path and from other starts, shrunk to it.
@@ -45,8 +46,9 @@ class Search:
         Smaller if no more features can be added.
         """
         *_, grown = self.path(size)
-        some = [self.shrunk(S, size) for S in starts if self.allows(S)]
-        return max((self.improved(S) for S in [grown, *some] if len(S) == len(grown)), key=self.value)
+        some = [grown, *(self.shrunk(S, size) for S in starts if self.allows(S))]
+        different = {S.tobytes(): S for S in some if len(S) == len(grown)}
+        return max(map(self.improved, different.values()), key=self.value)
 
     def allows(self, S: IntArray) -> bool:
         """Whether a panel may be S."""
@@ -62,7 +64,12 @@ class Search:
 
     def path(self, size: int) -> Iterator[IntArray]:
         """Yield sets up to a size, from those included, each the one before with the best further feature."""
-        return self._grown(self.included, size, self._additions)
+        known = self._path or [self.included]
+        for S in self._grown(known[-1], size, self._additions):
+            if len(S) > len(known[-1]):
+                known.append(S)
+        object.__setattr__(self, "_path", known)
+        return iter(known[: max(size - len(self.included), 0) + 1])
 
     def nested(self, S: IntArray, size: int) -> Iterator[IntArray]:
         """Yield sets up to a size, each the one before with one more feature, of which S is one."""
