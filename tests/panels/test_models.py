@@ -280,6 +280,6 @@ def test_groups_are_measured_together():
     model = vg.DiverseRegressor(groups=[0, 0, 1, 1, 2, 2, 3, 3], **QUICK).fit(FRAME, y)
     panel = model.panel(2)
     assert "a+b" in panel.members
-    assert np.flatnonzero(model.as_support(panel.features)).tolist() == panel.columns.tolist()
+    assert np.flatnonzero(model.as_support(panel.columns)).tolist() == panel.columns.tolist()
     assert len(panel.columns) == 4
     np.testing.assert_array_equal(panel.predict(FRAME.iloc[:, panel.columns]), panel.predict(FRAME))
