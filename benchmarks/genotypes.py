@@ -10,8 +10,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-
-from variegate.datasets import load_finemapping
+from experiments.data import load_finemapping
 
 CAUSAL, EXPLAINED = 20, 0.5  # variants, and the share of the trait's variance that they explain
 PIECE = 250  # variants after which a mosaic changes to another real individual

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 
 import numpy as np
+from experiments.data import load_biogrid, load_tcga_survival
 from sklearn.model_selection import KFold
 from sksurv.linear_model import CoxnetSurvivalAnalysis, CoxPHSurvivalAnalysis
 
@@ -143,9 +144,9 @@ def simulation() -> str:
 
 
 def patients() -> str:
-    data = vg.datasets.load_tcga_survival(in_biogrid=True)
+    data = load_tcga_survival(in_biogrid=True)
     ids = [str(entrez) for entrez in data.about_features["entrez"]]
-    phi = np.asarray(vg.similarity.from_network(vg.datasets.load_biogrid(), ids, rng=0))
+    phi = np.asarray(vg.similarity.from_network(load_biogrid(), ids, rng=0))
     scores: Scores = {}
     for split in range(SPLITS):
         rows = np.random.default_rng([20, split]).permutation(len(data.y))

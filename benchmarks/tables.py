@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from experiments import data
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LassoCV, LogisticRegressionCV, RidgeCV
@@ -19,7 +20,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import variegate as vg
-from variegate import datasets
 from variegate.comparison import Comparison
 
 from .measure import table, versions
@@ -43,12 +43,12 @@ def of(load: Callable[[], Any]) -> Callable[[], tuple[np.ndarray, np.ndarray]]:
 
 
 REGRESSION = {
-    "tecator": of(datasets.load_tecator),
-    "gasoline": of(datasets.load_gasoline),
-    "diabetes, products": of(lambda: datasets.load_diabetes(expand=True)),
-    "crime": of(datasets.load_communities_crime),
+    "tecator": of(data.load_tecator),
+    "gasoline": of(data.load_gasoline),
+    "diabetes, products": of(lambda: data.load_diabetes(expand=True)),
+    "crime": of(data.load_communities_crime),
 }
-CLASSES = {"breast cancer": breast_cancer, "colon": of(datasets.load_colon), "leukemia": of(datasets.load_leukemia)}
+CLASSES = {"breast cancer": breast_cancer, "colon": of(data.load_colon), "leukemia": of(data.load_leukemia)}
 
 
 def methods(classes: bool) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import pkgutil
 import re
 
 import pytest
+from experiments.paper.command import command_of
 
 import variegate
 from pages import ROOT, pages
@@ -66,7 +67,8 @@ def wrong_promises(text):
             known = SIGNATURES.get(name, [])
             if name not in FOREIGN and not any(all(takes(s, k) for k in keywords) for s in known):
                 yield span
-    options = {option for command in cli.commands.values() for p in command.params for option in p.opts}
+    commands = [*cli.commands.values(), command_of("toy")]
+    options = {option for command in commands for p in command.params for option in p.opts}
     yield from (o for o in OPTION.findall(text) if o not in options | {"--help", "--version"})
 
 

@@ -3,13 +3,12 @@
 import numpy as np
 from matplotlib import pyplot as plt
 
-import variegate as vg
-
 ratio = np.logspace(0, 3, 40)
-counts = np.array([vg.datasets.make_toy(r).expected_counts for r in ratio])
+together = 1 / 2 + 1 / (1 + ratio)  # the sum of λ / (1 + λ) over the eigenvalues 1 and 1 / ratio of the three
+single = np.full(40, 1 / 2)  # its eigenvalue is 1
 fig, ax = plt.subplots(figsize=(5.4, 2.8))
-ax.plot(ratio, counts[:, 0], color="#009E73", lw=2, label="three items that grow alike, together")
-ax.plot(ratio, counts[:, 1], color="#555555", lw=2, ls="--", label="a single item")
+ax.plot(ratio, together, color="#009E73", lw=2, label="three items that grow alike, together")
+ax.plot(ratio, single, color="#555555", lw=2, ls="--", label="a single item")
 ax.set(
     xscale="log",
     xlabel="condition number of the three: copies to the right",

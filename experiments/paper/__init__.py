@@ -83,7 +83,7 @@ def _check_extra() -> None:
 
 def _check_data(name: str, data: str | Path | None) -> None:
     """Raise if a data folder is missing, before anything is written."""
-    from variegate.datasets.files import data_home
+    from experiments.data import data_home
 
     folders = EXPERIMENTS[name].folders
     if not folders:

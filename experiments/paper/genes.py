@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from experiments.data import Dataset, load_biogrid, load_gene_sets, load_tcga_brca
 from variegate import similarity
 from variegate.comparison import Comparison, compare
 from variegate.data import Network
-from variegate.datasets import Dataset, load_biogrid, load_gene_sets, load_tcga_brca
 
 from .communities import enriched_share, enrichment, find_communities, hit_shares, preferred
 from .gene_figures import boxes_figure, networks_figure

@@ -17,9 +17,10 @@ from joblib import Parallel, delayed
 from scipy.spatial import KDTree
 from sklearn.linear_model import BayesianRidge, LinearRegression
 
+from experiments.data import load_july_temperature
 from variegate import metrics
 from variegate.comparison import Comparison, compare
-from variegate.datasets import gaussian_bumps, load_july_temperature
+from variegate.datasets import gaussian_bumps
 from variegate.estimators import DiverseRegressor
 from variegate.inference import ConvergenceWarning
 

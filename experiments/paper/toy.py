@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from variegate.datasets import make_toy
 from variegate.dpp import LowRankDPP
 
 from .outputs import markdown, new_figure, save_figure, write_results, write_table
 from .settings import Running
+from .toy_items import make_toy
 
 Array = npt.NDArray[Any]
 BLOCKS = ("items 1–3", "item 4", "item 5", "item 6")

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from .comparison.compare import compare
     from .comparison.frontier import frontier
     from .comparison.stability import stability_selection
+    from .comparison.validate import validate
     from .dpp import IndependentSets, LowRankDPP
     from .estimators import DiverseClassifier, DiverseCounts, DiverseRegressor, DiverseSurvival
     from .inference import (
@@ -75,6 +76,7 @@ __all__ = [
     "similarity",
     "stability_selection",
     "tasks",
+    "validate",
     "write_report",
 ]
 __version__ = "0.2.0"
@@ -82,7 +84,7 @@ __version__ = "0.2.0"
 # imported on first use: numba, pandas and scikit-learn take a second, and `variegate --help` needs none of them
 _ROOMS = {"baselines", "data", "datasets", "metrics", "screening", "similarity", "tasks"}
 _NAMES = {
-    "comparison": ("compare", "frontier", "stability_selection"),
+    "comparison": ("compare", "frontier", "stability_selection", "validate"),
     "dpp": ("IndependentSets", "LowRankDPP"),
     "estimators": ("DiverseClassifier", "DiverseCounts", "DiverseRegressor", "DiverseSurvival"),
     "inference": (

@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from .similarity import group_codes, item_names
 from .types import FloatArray, IntArray
 
 _SOME_ROWS = 64  # enough to see that most groups are not categories
+ALWAYS, LEFT_OUT = -1, -2  # places of columns that belong to no feature
 FORCED = 500.0  # larger log-odds amount to forcing a column in or out
 
 
@@ -41,6 +43,22 @@ class Candidates:
     def is_grouped(self) -> bool:
         """Whether some feature has several columns."""
         return self.n_units < len(self.columns)
+
+    @cached_property
+    def places(self) -> IntArray:
+        """The feature of each column (M,); ALWAYS for columns in every set, LEFT_OUT for columns in none."""
+        return self.spread(np.arange(self.n_units), elsewhere=LEFT_OUT, always=ALWAYS).astype(np.int64)
+
+    @cached_property
+    def first_columns(self) -> IntArray:
+        """The first column of each feature (U,)."""
+        return self.columns[np.unique(self.unit, return_index=True)[1]]
+
+    def columns_of(self, S: IntArray) -> IntArray:
+        """Sorted columns of a set of features, with those always included."""
+        if self.is_grouped or len(self.references):
+            return np.flatnonzero(self.mask(S))
+        return np.sort(np.concatenate([self.columns[S], self.always]))
 
     def of(self, X: Any) -> tuple[Any, Any]:
         """Return the columns to select from, and those always included (None if there are none), of a table (n, M)."""

@@ -32,7 +32,7 @@ class Group(NamedTuple):
     """
 
     features: npt.NDArray[Any]  # names, or positions if there are none; the most probable first
-    positions: IntArray
+    positions: IntArray  # of the features; in an estimator their columns of X, of a block its first one
     shares: FloatArray  # the members' probabilities, scaled to sum to one
     probability: float  # that at least one is in the set
     purity: float  # likeness of the two least alike members, from 0 to 1; 1 for a single feature
@@ -217,6 +217,11 @@ def groups_of(
     likeness = likeness_of(fit.target, some, purity)
     found = find_groups(seen, likeness, np.searchsorted(some, best), level, threshold)
     return [_described(members, some, seen, likeness, best, labels) for members in found]
+
+
+def numbered(groups: list[Group], numbers: IntArray) -> list[Group]:
+    """The groups with other numbers (M,) as positions."""
+    return [group._replace(positions=numbers[group.positions]) for group in groups]
 
 
 def _present(sets: list[IntArray], some: IntArray) -> npt.NDArray[np.float32]:

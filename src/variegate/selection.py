@@ -7,14 +7,23 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .candidates import Candidates, by_column
+from .candidates import ALWAYS, Candidates, by_column
 from .design import Design
 from .groups import Group
 from .inference import Certificate
 from .likelihoods import Coefficients, Grouped, Predictive, SumLikelihood, covariate_table
 from .naming import column_labels
 from .panels import Outcome as PredictedOutcome
-from .panels import Panel, Panels, Reference, Weighted, no_covariates, posterior_reference, prepared
+from .panels import (
+    Panel,
+    Panels,
+    Reference,
+    Weighted,
+    check_diversity,
+    no_covariates,
+    posterior_reference,
+    prepared,
+)
 from .posterior import Posterior
 from .predictions import Component
 from .sets import NOTHING
@@ -187,13 +196,15 @@ class Selection:
         """The panels that have some features (measured already) and lack others (that cannot be measured)."""
         post, target = self.posterior, self.posterior.target
         beta = target.diversity if diversity is None else diversity
+        check_diversity(beta)
         if beta > 0 and target.phi is None:
             raise ValueError(f"diversity must be 0 for a model without similarity, got {diversity!r}.")
+        known = post.of_columns(self.candidates, self.column_names)
         likely = np.argsort(-post.inclusion_prob(), kind="stable")
         return prepared(
             self.training.design, self.reference, self.candidates, None if target.phi is None else target.volume, beta,
             self._covariates, post.labels, self.names, self._predicted, likely,
-            post.positions(include, "include"), post.positions(exclude, "exclude"),
+            known.features(include, "include"), known.features(exclude, "exclude", refused=ALWAYS),
         )  # fmt: skip
 
     @property

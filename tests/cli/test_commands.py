@@ -27,7 +27,7 @@ from variegate.cli.show import show_table
 from variegate.comparison import MEASURES
 from variegate.messages import Argument, Message, Words
 
-# --- report, compare, paper ----------------------------------------------------------------------------------------
+# --- report, compare -----------------------------------------------------------------------------------------------
 
 
 def test_the_page_again(run, fitted, folder):
@@ -99,29 +99,6 @@ def test_where_every_method_fails(run, folder):
     assert "classes" in ran.last_line
 
 
-def test_experiments_need_a_checkout(run, monkeypatch, tmp_path):
-    monkeypatch.setattr("variegate.cli.paper.CHECKOUT", tmp_path)
-    ran = run("paper", "toy")
-    assert ran.code == 1
-    assert "clone the repository" in ran.last_line
-
-
-def test_experiments(run, monkeypatch):
-    called = {}
-    monkeypatch.setattr(
-        "experiments.paper.run_experiment", lambda name, **how: called.update(name=name, **how) or Path("there")
-    )
-    assert "toy\t" in run("paper").out
-    wrong = run("paper", "tov")
-    assert wrong.code == 2
-    assert "no experiment 'tov'; choose from toy" in wrong.last_line
-    assert run("paper", "toy", "--quick", "--seed", "3", "-q").code == 0
-    assert called == {
-        "name": "toy", "data": None, "out": None, "config": None, "quick": True, "n_jobs": None, "seed": 3,
-        "verbose": False,
-    }  # fmt: skip
-
-
 # --- similarity ----------------------------------------------------------------------------------------------------
 
 
@@ -179,9 +156,9 @@ def test_samples_in_columns(run, folder):
 def test_help_needs_no_numerics():
     code = (
         "import sys; from variegate.cli import main; codes = [main([*c, '--help']) for c in "
-        "([], ['select'], ['predict'], ['report'], ['compare'], ['paper'], ['demo'])]; "
+        "([], ['select'], ['predict'], ['report'], ['compare'], ['demo'])]; "
         "heavy = {'numpy', 'scipy', 'pandas', 'sklearn', 'numba', 'rich'} & set(sys.modules); "
-        "assert codes == [0] * 7 and not heavy, (codes, heavy)"
+        "assert codes == [0] * 6 and not heavy, (codes, heavy)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
 
@@ -197,7 +174,7 @@ def test_help_tells_of_every_option(run):
             for option in parameter.opts:
                 assert not option.startswith("--") or option in text
         assert "\\b" not in text
-    assert list(cli.commands) == ["select", "predict", "report", "compare", "paper", "demo"]
+    assert list(cli.commands) == ["select", "predict", "report", "compare", "demo"]
 
 
 def test_methods_known_to_the_command_line_are_those_there_are():

@@ -231,6 +231,30 @@ def test_predictions_with_covariates_from_the_second_table(run, folder, kind):
     assert run("predict", "found", where, *beside).last_line.endswith("sample 's5' occurs twice; remove one")
 
 
+@pytest.mark.parametrize("ids", [[], ["--outcome-id", "id"]])
+@pytest.mark.parametrize("table", ["scan.npy", "scan.csv"])
+def test_outcomes_and_ids_are_no_covariates(run, folder, table, ids):
+    """The ids are numbers, which could be measurements."""
+    people = with_people(folder, height=lambda eta, years, rng: eta).reset_index()
+    people["id"] = people["id"].str.removeprefix("s")
+    people.to_csv("people.csv", index=False)
+    (folder / "scan.rows.txt").write_text("".join(f"{i}\n" for i in range(N)))
+    pd.DataFrame(X, columns=[f"v{j}" for j in range(M)]).rename_axis("id").to_csv("scan.csv")
+    beside = ("--outcome-table", "people.csv", "--outcome", "height", *ids)
+    for name, said in (("height", "height' "), ("id", "id' holds the ids of people.csv; give others")):
+        ran = run("select", table, *beside, "--always-include", f"age,{name}", *QUICK)
+        assert ran.code == 1
+        assert f"--always-include: '{said}" in ran.last_line
+
+
+@pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
+def test_an_infinite_covariate_is_named(run, folder):
+    people = with_people(folder, height=lambda eta, years, rng: eta).reset_index()
+    people.assign(age=people["age"].where(people["id"] != "s7", np.inf)).to_csv("people.csv", index=False)
+    ran = run("select", "scan.bed", "--outcome", "people.csv:height", "--always-include", "age", *QUICK)
+    assert "people.csv, column 'age', sample 's7': must be finite, got infinity" in ran.last_line
+
+
 @pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
 def test_exposures_of_a_large_table_are_used(run, folder):
     people = with_people(folder, cases=lambda eta, years, rng: rng.poisson(years * np.exp(0.3 * eta)))

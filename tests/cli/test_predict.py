@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 
 import variegate as vg
 from cli_problems import QUICK, data
@@ -178,6 +179,34 @@ def test_a_single_new_sample_may_have_missing_cells(run, folder):
     assert ran.code == 0, ran.err
     one.assign(a=frame["a"].median(), site="south", c=frame["c"].median()).to_csv("filled.csv", index=False)
     assert ran.out == run("predict", "found/model.vg", "filled.csv").out
+
+
+def test_a_second_table_without_covariates_is_not_needed(run, folder):
+    frame = data()
+    frame.drop(columns=["y", "kind"]).to_csv("x.csv", index=False)
+    frame[["sample", "y"]].head(40).to_csv("clinical.csv", index=False)
+    assert run("select", "x.csv", "--outcome", "clinical.csv:y", *QUICK, "--out", "found").code == 0
+    alone = run("predict", "found", "x.csv")
+    for beside in (("--outcome-table", "clinical.csv"), ("--config", "found/run.json")):
+        ran = run("predict", "found", "x.csv", *beside)
+        assert ran.code == 0, ran.err
+        assert ran.out == alone.out
+    assert len(csv(alone.out)) == 60
+
+
+@pytest.mark.parametrize("n", [1, 5])
+def test_a_quantity_whose_name_has_an_equals_sign_is_filled_as_in_training(run, folder, n):
+    frame = data().drop(columns=["sample", "kind"]).rename(columns={"a": "ratio=a/b", "d": "ratio=c/d"})
+    frame.to_csv("ratios.csv", index=False)
+    assert run("select", "ratios.csv", "--outcome", "y", *QUICK, "--out", "found").code == 0
+    new = frame.drop(columns="y").head(n).astype(object)
+    new.loc[0, "ratio=a/b"] = "NA"
+    new.to_csv("new.csv", index=False)
+    ran = run("predict", "found", "new.csv", "--missing", "impute", "--out", "p.csv")
+    assert ran.code == 0, ran.err
+    new.loc[0, "ratio=a/b"] = frame["ratio=a/b"].median()
+    expected = vg.load("found/model.vg").predict(new.astype(float))
+    np.testing.assert_allclose(pd.read_csv("p.csv")["prediction"], expected)
 
 
 def test_words_where_the_median_is_a_number(run, fitted):

@@ -236,6 +236,14 @@ def test_columns_in_every_set(run, folder):
     assert (table.loc[["c", "f"], "role"] == "always included").all()
 
 
+def test_a_name_given_twice_counts_once(run, folder):
+    (folder / "twice.toml").write_text('always-include = ["f", "f"]\n')
+    for options in (("--always-include", "f,f"), ("--config", "twice.toml")):
+        ran = run(*SELECT, *options, "--compare", "omp,omp", "--repeats", 1, "--overwrite")
+        assert ran.code == 0, ran.err
+        assert json.loads((folder / "variegate-out/run.json").read_text())["settings"]["always_include"] == ["f"]
+
+
 def test_categories_are_chosen_together(run, folder):
     frame = data().drop(columns="kind")
     frame["site"] = ["north", "south", "west"] * 20
@@ -348,7 +356,7 @@ def test_a_category_is_meant_by_its_name(run, folder):
     (folder / "groups.csv").write_text("feature,group\n" + "".join(f"{name},1\n" for name in [*"abcdef", "site"]))
     select = ("select", "sites.csv", "--outcome", "y", *QUICK)
     assert run(*select, "--groups", "groups.csv").code == 0
-    assert vg.load("variegate-out/model.vg").posterior_.names.tolist() == [*"abcdef", "site"]
+    assert vg.load("variegate-out/model.vg").posterior_.labels.tolist() == [*"abcdef", "site"]
     half = run(*select, "--always-include", "site=west", "--out", "other")
     assert "take all of them (a category by its name) or none" in half.last_line
 
@@ -445,4 +453,4 @@ def test_covariates_need_no_place(run, folder):
     assert "warning" not in ran.err
     pd.read_csv("map.csv").assign(pos=np.nan).to_csv("map.csv", index=False)
     blank = run(*command, "--coordinates", "map.csv", "--out", "other", "--exclude", "age,sex")
-    assert "map.csv, line 2: expected a number in 'pos', the place of a feature, got nothing" in blank.last_line
+    assert "map.csv, row 1: expected a number in 'pos'" in blank.last_line

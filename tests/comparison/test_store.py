@@ -89,6 +89,20 @@ def test_state_that_changes_during_a_run_loses_nothing(tmp_path):
     assert found.failures.empty
 
 
+def test_a_changed_byte_is_noticed(tmp_path):
+    """SQLite has no checksums: in a file copied badly, a digit of a score may have changed."""
+    path = tmp_path / "run.db"
+    first = small_comparison(store=path)
+    whole = path.read_bytes()
+    start = whole.index(b'"R2": ')
+    for position in range(start, start + 60, 5):
+        path.write_bytes(whole[:position] + bytes([whole[position] ^ 1]) + whole[position + 1 :])
+        with pytest.raises(StoreError, match=r"run\.db is damaged"):
+            small_comparison(store=path)
+    path.write_bytes(whole)
+    assert_same(small_comparison(store=path), first)
+
+
 class Plain:
     factor = 1
 

@@ -67,15 +67,13 @@ def test_given_values_must_fit():
 @pytest.mark.parametrize("cell", [[1, 2], np.ones(2), {"a": 1}, (1,), 1 + 2j, np.complex64(1j)])
 def test_cells_that_are_no_single_number_are_told(cell):
     column = pd.Series([None, cell, None], dtype=object)
-    with pytest.raises(
-        UnreadableInput, match=f"row 2, column 'v': expected a number or a word .* {type(cell).__name__}"
-    ):
+    with pytest.raises(UnreadableInput, match=f"sample '2', column 'v': .* {type(cell).__name__}"):
         read_table(pd.DataFrame({"a": [1, 2, 3], "v": column}))
     with pytest.raises(UnreadableInput, match="column 'v': expected a number or a word"):
         read_table(pd.DataFrame({"a": [1, 2, 3], "v": column}), "v")
-    with pytest.raises(UnreadableInput, match=r"row 1, column 'c'.* complex"):
+    with pytest.raises(UnreadableInput, match=r"sample '1', column 'c'.* complex"):
         read_table(pd.DataFrame({"a": [1, 2], "c": [1j, 2j]}))
-    with pytest.raises(UnreadableInput, match=r"row 1, column 'l'.* list"):
+    with pytest.raises(UnreadableInput, match=r"sample '1', column 'l'.* ndarray"):
         read_table(pl.DataFrame({"a": [1, 2], "l": [[1], [2]]}))
 
 

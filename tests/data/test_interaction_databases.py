@@ -85,12 +85,10 @@ def test_comments_around_biogrid(tmp_path, reader):
 def test_biogrid_rows_that_are_short_or_divided_otherwise(tmp_path):
     for wrong in ("\t".join(ROWS[1].split("\t")[:9]), ROWS[1].replace("\t", ","), ROWS[1].replace("\t", "    "), "x"):
         path = write(tmp_path, "b.txt", COMMENTS + "\n".join([TAB2, ROWS[0], "", wrong, ROWS[2]]))
-        with pytest.raises(
-            UnreadableInput, match=r"b.txt, line 8: expected something in column \d+, got .*; delete or"
-        ):
+        with pytest.raises(UnreadableInput, match=r"b.txt, row 3, .*: expected something in column \d+"):
             read_biogrid(path)
     long = write(tmp_path, "b.txt", "\n".join([TAB2, ROWS[0], ROWS[0] + "\tmore"]))
-    with pytest.raises(UnreadableInput, match=r"line 3: expected 24 columns as in the first line, got 25"):
+    with pytest.raises(UnreadableInput, match=r"line 3: expected 24 columns .* got 25"):
         read_biogrid(long)
 
 
@@ -164,7 +162,7 @@ def test_comments_around_string(tmp_path, reader):
 def test_short_lines_of_aliases_are_named(tmp_path):
     links = write(tmp_path, "l.txt", LINKS)
     for wrong in ("9606.ENSP2 MDM2 x", "9606.ENSP2\tMDM2"):
-        with pytest.raises(UnreadableInput, match=r"a\.txt, line 4: expected something in column 3"):
+        with pytest.raises(UnreadableInput, match=r"a\.txt, row 4, .* in column 3"):
             read_string(links, write(tmp_path, "a.txt", ALIASES.replace("9606.ENSP2\tMDM2\tx", wrong)))
     assert read_string(links, write(tmp_path, "a.txt", ALIASES.replace("\tMDM2", "\t"))).locate(["TP53"]) == [0]
 
@@ -177,9 +175,9 @@ def test_string_detailed_links_have_the_score_elsewhere(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (LINKS.replace("399", "abc"), "line 4: expected a number as combined_score, got 'abc'"),
-        ("\n\n" + LINKS.replace("9606.ENSP2 9606.ENSP3 399", "\n#\n1.A 1.B abc"), "line 8: expected a number"),
-        (LINKS.replace(" 399", ""), "line 4: expected something in column 3, got '9606.ENSP2 9606.ENSP3'"),
+        (LINKS.replace("399", "abc"), "combined_score, got '9606.ENSP2 9606.ENSP3 abc'"),
+        ("\n\n" + LINKS.replace("9606.ENSP2 9606.ENSP3 399", "\n#\n1.A 1.B abc"), "combined_score, got '1.A 1.B abc'"),
+        (LINKS.replace(" 399", ""), "row 4, .*: expected something in column 3"),
         (LINKS.replace("combined_score", "weight"), "combined_score"),
         ("protein1 protein2 combined_score\nA B 3", "at least 400, found none"),
         ("protein1 protein2 combined_score\n", "a header and nothing below it"),

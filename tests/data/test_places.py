@@ -43,10 +43,10 @@ def test_plink_maps_have_no_header(tmp_path, ending):
 
 
 WRONG = {
-    "missing cell": ("name,x\na,1\nb,\n", "line 3: expected a number in 'x', the place of a feature, got nothing"),
-    "a word": ("name,x\na,1\nb,far\nc,wide\n", "line 3: .* got 'far' .2 such cells.; fill it in"),
-    "infinite": ("name,x\na,1\nb,inf\n", "line 3: expected a number"),
-    "no chromosome": ("name,chr,pos\na,,1\nb,2,2\n", "line 2: expected a chromosome in 'chr', got none"),
+    "missing cell": ("name,x\na,1\nb,\n", "row 2: expected a number in 'x'.* got nothing"),
+    "a word": ("name,x\na,1\nb,far\nc,wide\n", "row 2: .* got 'far' .2 such cells."),
+    "infinite": ("name,x\na,1\nb,inf\n", "row 2: expected a number"),
+    "no chromosome": ("name,chr,pos\na,,1\nb,2,2\n", "row 1: expected a chromosome in 'chr'"),
     "two chromosomes": ("name,chr,chrom,pos\na,1,1,1\n", "expected one column of chromosomes, got"),
     "three positions": ("name,chr,pos,end\na,1,1,2\n", "one column of positions beside 'chr', got 2: .'pos', 'end'"),
     "twice": ("name,x\na,1\na,2\n", "features with different names, but 'a'"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from variegate import datasets, similarity
-from variegate.datasets import gaussian_bumps, make_blocks, make_network_genes, make_spatial_field, make_toy
+from variegate.datasets import gaussian_bumps, make_blocks, make_network_genes, make_spatial_field
 
 MAKERS = {
     "blocks": make_blocks,
@@ -91,17 +91,6 @@ def test_fields_are_made_of_their_bumps():
     assert data.X_test.shape[0] == 20
 
 
-def test_toy_is_a_block_of_rank_two_and_three_items_alone():
-    toy = make_toy(condition_number=25.0, largest=2.0)
-    assert np.linalg.eigvalsh(toy.L[:3, :3]) == pytest.approx([0, 2 / 25, 2], abs=1e-12)
-    np.testing.assert_allclose(toy.L[3:], np.c_[np.zeros((3, 3)), 2 * np.eye(3)], atol=1e-12)
-    D = np.diag(np.exp(toy.theta / 2))
-    np.testing.assert_allclose(D @ toy.phi @ toy.phi.T @ D, toy.L, atol=1e-12)
-    np.testing.assert_allclose(np.linalg.norm(toy.phi, axis=1), 1)
-    counts = [make_toy(c).expected_counts[0] for c in (1, 10, 100, 1e6)]
-    assert counts == sorted(counts, reverse=True)
-
-
 @pytest.mark.parametrize(
     ("make", "options", "message"),
     [
@@ -112,7 +101,6 @@ def test_toy_is_a_block_of_rank_two_and_three_items_alone():
         (make_blocks, {"spread": 1.5}, "spread"),
         (make_network_genes, {"n_true": 99}, "n_true"),
         (make_spatial_field, {"n_true": 0}, "n_true"),
-        (make_toy, {"condition_number": 0.5}, "condition_number"),
     ],
 )
 def test_bad_options(make, options, message):

@@ -22,9 +22,19 @@ def test_always_include(given, make, solver):
     assert model.support_.sum() == 3
     assert model.inclusion_probabilities_[9] == 1
     assert model.inclusion_errors_[9] == 0
-    assert model.posterior_.names.tolist() == list("abcdefghi")
+    assert model.posterior_.labels.tolist() == list("abcdefghi")
     assert abs(model.coef_.ravel()[9]) > 1
     np.testing.assert_array_equal(model.transform(FRAME), FRAME.loc[:, model.support_])
+
+
+@pytest.mark.parametrize("n", [29, 40])
+def test_always_included_columns_must_leave_something_to_explain(n):
+    X, y = np.random.default_rng(0).normal(size=(30, 50)), np.arange(30.0)
+    with pytest.raises(ValueError, match="always_include must name fewer columns than there are rows, 30"):
+        regress(always_include=list(range(n))).fit(X, y)
+    assert np.isfinite(
+        regress(always_include=list(range(28)), n_features_to_select=1).fit(X, y).predict_interval(X)
+    ).all()
 
 
 def test_always_included_columns_are_covariates_of_the_engine():
@@ -50,7 +60,7 @@ def test_groups_go_together(make, kind, solver):
     model = make(groups=groups, n_features_to_select=2, **solver).fit(frame, y if make is regress else y > 0)
     assert model.support_.tolist() == [True, False, False, False, False, True, True, True]
     assert len(set(model.inclusion_probabilities_[5:])) == 1
-    assert model.posterior_.names.tolist()[-1] == "site"
+    assert model.posterior_.labels.tolist()[-1] == "site"
     assert np.count_nonzero(model.map_coef_) == 3  # of the three sites one is what the others are compared with
     assert model.score(frame, y if make is regress else y > 0) > 0.7
 
@@ -89,7 +99,7 @@ def test_a_category_counts_as_the_columns_beside_its_reference():
 
 def test_a_category_is_meant_by_its_name():
     model = regress(groups=GROUPS, prior_log_odds={"site": 1.0}, expected_size=2.0).fit(SITES, BY_SITE)
-    assert model.posterior_.names.tolist() == [*"abcde", "site"]
+    assert model.posterior_.labels.tolist() == [*"abcde", "site"]
     assert model.posterior_.condition(exclude="site").inclusion_prob()[-1] == 0
     assert model.as_support(["site"]).tolist() == [False] * 5 + [True] * 3
     listed = regress(groups=GROUPS, prior_log_odds=[0] * 5 + [1] * 3, expected_size=2.0).fit(SITES, BY_SITE)
@@ -103,7 +113,7 @@ def test_a_category_is_meant_by_its_name():
 def test_a_category_that_was_screened_out_joins():
     frame = SITES.assign(a=BY_SITE + 0.1 * X[:, 7])
     model = regress(groups=GROUPS, screen=1, expected_size=1.0).fit(frame, BY_SITE + (LEVELS == 1))
-    assert model.posterior_.names.tolist()[-1] == "site"
+    assert model.posterior_.labels.tolist()[-1] == "site"
     assert model.selection_.certificate.passes < 10
 
 
@@ -178,7 +188,7 @@ def test_columns_that_matter_join_those_of_the_screening(make):
     y = STRONG if make is regress else np.where(STRONG > 0, "ill", "well")
     model, whole = make(screen=1, expected_size=0.2).fit(WIDE, y), make(expected_size=0.2).fit(WIDE, y)
     certificate = model.selection_.certificate
-    assert certificate.joined == len(model.posterior_.names) - 1 == 29 - certificate.left_out
+    assert certificate.joined == len(model.posterior_.labels) - 1 == 29 - certificate.left_out
     error = np.hypot(model.inclusion_errors_, whole.inclusion_errors_)
     assert (np.abs(model.inclusion_probabilities_ - whole.inclusion_probabilities_) <= 4 * error + 2 * JOINS).all()
 

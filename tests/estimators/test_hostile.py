@@ -109,7 +109,7 @@ def test_a_constant_level_of_a_group():
 @pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_array])
 def test_screening_of_sparse_tables(make, y, kind, solver):
     dense, thin = make(screen=4, **solver).fit(X, y), make(screen=4, **solver).fit(kind(X), y)
-    assert thin.posterior_.names.tolist() == dense.posterior_.names.tolist()
+    assert thin.posterior_.labels.tolist() == dense.posterior_.names.tolist()
     np.testing.assert_allclose(thin.inclusion_probabilities_, dense.inclusion_probabilities_, atol=1e-8)
 
 
@@ -118,13 +118,13 @@ def test_screening_of_sparse_tables(make, y, kind, solver):
 def test_screening_counts_rows_by_their_weights(make, y, seed):
     counts = np.random.default_rng(seed).integers(0, 4, N)
     model = make(screen=3)
-    weighted = model.fit(X, y, sample_weight=counts).posterior_.names.tolist()
-    assert weighted == model.fit(np.repeat(X, counts, axis=0), np.repeat(y, counts)).posterior_.names.tolist()
+    weighted = model.fit(X, y, sample_weight=counts).posterior_.labels.tolist()
+    assert weighted == model.fit(np.repeat(X, counts, axis=0), np.repeat(y, counts)).posterior_.labels.tolist()
 
 
 def test_screening_leaves_out_what_is_always_in():
     model = regress(screen=1, always_include=[1], expected_size=1e-3).fit(X, Y)
-    assert model.posterior_.names.tolist() == ["x0"]
+    assert model.posterior_.labels.tolist() == ["x0"]
     assert model.selection_.certificate.left_out == M - 2
 
 
@@ -138,10 +138,10 @@ def test_a_series_is_matched_by_name():
     expected = regress(prior_log_odds={"h": 9.0}, expected_size=2).fit(FRAME, Y).inclusion_probabilities_
     np.testing.assert_array_equal(found, expected)
     groups = pd.Series(["g", "g", *"123456"], index=backwards)
-    assert regress(groups=groups).fit(FRAME, Y).posterior_.names.tolist() == [*"abcdef", "g+h"]
+    assert regress(groups=groups).fit(FRAME, Y).posterior_.labels.tolist() == [*"abcdef", "g+h"]
     # without names on one side only the order is left
-    assert regress(groups=groups).fit(X, Y).posterior_.names.tolist()[0] == "x0+x1"
-    assert regress(groups=groups.to_numpy()).fit(FRAME, Y).posterior_.names.tolist()[0] == "a+b"
+    assert regress(groups=groups).fit(X, Y).posterior_.labels.tolist()[0] == "x0+x1"
+    assert regress(groups=groups.to_numpy()).fit(FRAME, Y).posterior_.labels.tolist()[0] == "a+b"
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def test_numpy_pandas_and_polars_are_identical(task, solver):
         np.testing.assert_array_equal(model.support_, plain.support_)
         np.testing.assert_array_equal(model.predict(frame), plain.predict(X))
         assert model.get_feature_names_out().tolist() == [names[i] for i in np.flatnonzero(plain.support_)]
-        assert model.posterior_.names.tolist() == names
+        assert model.posterior_.labels.tolist() == names
         with pytest.raises(ValueError, match="feature names"):
             model.predict(frame[names[::-1]])
 

@@ -10,17 +10,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from experiments.paper import EXPERIMENTS, run_experiment
+from experiments.paper.command import run_command
 from experiments.paper.outputs import MARK, write_results
-
-from variegate.cli import main
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_toy(tmp_path):
-    code = "import sys; from variegate.cli import main; sys.exit(main(sys.argv[1:]))"
-    run = [sys.executable, "-c", code, "paper", "toy", "--quick", "--out", str(tmp_path)]
-    done = subprocess.run(run, capture_output=True, text=True, check=True)
+    run = [sys.executable, "-m", "experiments.toy", "--quick", "--out", str(tmp_path)]
+    done = subprocess.run(run, capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout == f"{tmp_path / 'README.md'}\n"
     table = pd.read_csv(tmp_path / "blocks.csv")
     assert len(table) == 5 * 4
@@ -55,7 +53,8 @@ class TestEntry:
         monkeypatch.delenv("VARIEGATE_DATA", raising=False)
         with pytest.raises(ValueError, match="VARIEGATE_DATA"):
             run_experiment(name, out=tmp_path / "out")
-        assert main(["paper", name, "--data", str(tmp_path), "--out", str(tmp_path / "out")]) == 1
+        with pytest.raises(SystemExit, match="1"):
+            run_command(name, ["--data", str(tmp_path), "--out", str(tmp_path / "out")])
         said = capsys.readouterr().err
         assert said.count("\n") == 1
         assert EXPERIMENTS[name].folders[0] in said

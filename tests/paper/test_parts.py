@@ -7,13 +7,14 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from experiments.data import load_gene_sets
 from experiments.paper import communities, designs, genes, simulation, temperature
 from experiments.paper.methods import METHODS, chosen_methods
 from experiments.paper.summaries import corrected_error
+from experiments.paper.toy_items import make_toy
 from scipy import sparse
 
 import variegate as vg
-from variegate import datasets
 
 
 def selections(**chosen):
@@ -61,7 +62,7 @@ class TestCommunities:
         labels = np.array(genes.communities_of(data, settings), dtype=object)
         symbols = np.array(data.data.features)
         members = {int(k): symbols[labels == k].tolist() for k in set(labels) - {None}}
-        sets = datasets.load_gene_sets("reactome", data_home=stand_ins)
+        sets = load_gene_sets("reactome", data_home=stand_ins)
         table = communities.enrichment(members, symbols.tolist(), sets)
         assert communities.enriched_share(table, list(members)) > 0.7
 
@@ -135,3 +136,16 @@ class TestDesigns:
         assert r[4:6].min() > r[:4].max()  # columns 0 to 3 are true, 4 and 5 their sums
         assert rows["OMP"]["exact"] == 1.0
         assert rows["OMP"]["decoys"] == 0.0
+
+
+def test_toy_is_a_block_of_rank_two_and_three_items_alone():
+    toy = make_toy(condition_number=25.0, largest=2.0)
+    assert np.linalg.eigvalsh(toy.L[:3, :3]) == pytest.approx([0, 2 / 25, 2], abs=1e-12)
+    np.testing.assert_allclose(toy.L[3:], np.c_[np.zeros((3, 3)), 2 * np.eye(3)], atol=1e-12)
+    D = np.diag(np.exp(toy.theta / 2))
+    np.testing.assert_allclose(D @ toy.phi @ toy.phi.T @ D, toy.L, atol=1e-12)
+    np.testing.assert_allclose(np.linalg.norm(toy.phi, axis=1), 1)
+    counts = [make_toy(c).expected_counts[0] for c in (1, 10, 100, 1e6)]
+    assert counts == sorted(counts, reverse=True)
+    with pytest.raises(ValueError, match="condition_number"):
+        make_toy(condition_number=0.5)

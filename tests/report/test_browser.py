@@ -51,7 +51,7 @@ def off(shown, posterior):
 
 def test_the_explorer_starts_from_the_table(open_report, model):
     report = open_report(model)
-    assert off(report.shown(), model.posterior_) < 1e-12
+    assert off(report.shown(), model.selection_.posterior) < 1e-12
     assert "expected in a set" in report.page.inner_text("#status")
     assert report.quiet()
 
@@ -64,7 +64,7 @@ CONDITIONS = [(0, 1), (1, 0), (1, 1), (0, 2), (1, 0), (0, 3), (1, 2), (1, 1), (0
     [("precise", 0.03), ("classes", 0.06), pytest.param("many_classes", 0.06, marks=pytest.mark.slow)],
 )
 def test_conditions_are_answered_by_the_posterior(open_report, request, kind, tolerance):
-    posterior, rng = request.getfixturevalue(kind).posterior_, np.random.default_rng(0)
+    posterior, rng = request.getfixturevalue(kind).selection_.posterior, np.random.default_rng(0)
     report = open_report(request.getfixturevalue(kind))
     for n_in, n_out in CONDITIONS:
         some = rng.permutation(posterior.names)
@@ -118,7 +118,7 @@ def test_without_certain_features_classes_have_a_form_of_their_own(open_report, 
     y = np.where(4 * X["GENE0"] + 3 * X["GENE2"] + X["GENE3"] + rng.logistic(size=150) > 0, "ill", "well")
     model = fitted_as(X, y.astype(object), tol=0.01, max_iter=2000)
     report = open_report(model)
-    assert off(report.condition([], out), model.posterior_.condition(exclude=out)) < 0.06
+    assert off(report.condition([], out), model.selection_.posterior.condition(exclude=out)) < 0.06
     assert "Rough" not in report.page.inner_text("#status")
     assert report.quiet()
 
@@ -137,7 +137,7 @@ def test_diversity_is_the_power_of_the_volume(open_report, data, fitted_as):
     phi = np.eye(5)
     phi[2, 1] = 3.0  # GENE8 is called like GENE4
     models = [fitted_as(X.iloc[:, ::4].iloc[:, :5], y, similarity=phi, diversity=power) for power in (3.0, 1.0)]
-    report, (cubed, plain) = open_report(models[0]), [model.posterior_ for model in models]
+    report, (cubed, plain) = open_report(models[0]), [model.selection_.posterior for model in models]
     for include, exclude in ((["GENE4"], []), (["GENE8"], ["GENE0"]), ([], ["GENE4"])):
         shown = report.condition(include, exclude)
         assert off(shown, cubed.condition(include, exclude)) < 0.02  # all sets are summed there
@@ -147,17 +147,17 @@ def test_diversity_is_the_power_of_the_volume(open_report, data, fitted_as):
 def test_without_workers_the_page_computes_by_itself(open_report, precise):
     report = open_report(precise, before="delete window.Worker")
     shown = report.condition([], ["GENE4"])
-    assert off(shown, precise.posterior_.condition(exclude=["GENE4"])) < 0.03
+    assert off(shown, precise.selection_.posterior.condition(exclude=["GENE4"])) < 0.03
     assert report.quiet()
 
 
 def test_without_a_certain_feature_its_copies_come_up(open_report, precise):
-    p = precise.posterior_.inclusion_prob()
+    p = precise.selection_.posterior.inclusion_prob()
     certain = int(np.argmax(p))
     assert p[certain] > 0.999
     report = open_report(precise)
     shown = report.condition([], [f"GENE{certain}"])
-    exact = precise.posterior_.condition(exclude=[certain])
+    exact = precise.selection_.posterior.condition(exclude=[certain])
     assert off(shown, exact) < 0.03
     best = int(np.argmax(np.where(np.arange(len(p)) // 4 == certain // 4, exact.inclusion_prob(), 0)))
     assert shown[f"GENE{best}"] > 0.5
@@ -165,7 +165,7 @@ def test_without_a_certain_feature_its_copies_come_up(open_report, precise):
 
 
 def test_best_sets_are_as_good_as_those_of_python(open_report, precise, rng):
-    report, posterior = open_report(precise), precise.posterior_
+    report, posterior = open_report(precise), precise.selection_.posterior
     for n_in, n_out, size in [(0, 0, 3), (1, 0, 5), (0, 2, 5), (2, 2, 8)]:
         some = rng.permutation(posterior.names)
         include, exclude = some[:n_in].tolist(), some[n_in : n_in + n_out].tolist()
@@ -204,10 +204,9 @@ def test_the_export_is_what_is_shown(open_report, model):
     shown = report.condition(["GENE5"], ["GENE0"])
     with report.page.expect_download() as waiting:
         report.page.click("#export")
-    table = (
-        pd.read_csv(waiting.value.path(), encoding="utf-8-sig").set_index("feature").loc[list(model.posterior_.names)]
-    )
-    np.testing.assert_allclose(table["probability"], model.posterior_.inclusion_prob(), atol=1e-12)
+    posterior = model.selection_.posterior
+    table = pd.read_csv(waiting.value.path(), encoding="utf-8-sig").set_index("feature").loc[list(posterior.names)]
+    np.testing.assert_allclose(table["probability"], posterior.inclusion_prob(), atol=1e-12)
     now = table["conditional_probability"]
     assert (now["GENE5"], now["GENE0"]) == (1.0, 0.0)
     np.testing.assert_allclose(now[list(shown)], list(shown.values()), atol=1e-12)
@@ -239,8 +238,8 @@ def test_a_variational_fit_is_told_from_the_posterior(open_report, data, fitted_
     report = open_report(model)
     assert "The explorer computes the posterior itself" in report.page.inner_text("#explore")
     report.settle()
-    target = model.posterior_.target
-    exact = vg.Posterior(vg.sample(target, 0, vg.ChainSettings(tol=0.01, **FIXED)), model.posterior_.names)
+    target = model.selection_.posterior.target
+    exact = vg.Posterior(vg.sample(target, 0, vg.ChainSettings(tol=0.01, **FIXED)), model.selection_.posterior.names)
     assert off(report.shown(), exact) < 0.04
     assert off(report.condition([], ["GENE0"]), exact.condition(exclude=["GENE0"])) < 0.05
 
@@ -258,7 +257,7 @@ def test_a_fixed_size_is_conditioned_too(open_report, data, fitted_as):
     report = open_report(model)
     for include, exclude in ((["GENE5"], []), ([], ["GENE0"]), (["GENE9"], ["GENE4"])):
         shown = report.condition(include, exclude)
-        assert off(shown, model.posterior_.condition(include, exclude)) < 0.03
+        assert off(shown, model.selection_.posterior.condition(include, exclude)) < 0.03
         assert sum(shown.values()) == pytest.approx(3 - len(include), abs=1e-6)
     for name in ("GENE1", "GENE2", "GENE3"):
         report.include(name)
@@ -272,9 +271,9 @@ def test_blocks_of_columns_and_columns_always_in(open_report, data, fitted_as):
     model = fitted_as(X, y, groups=groups, always_include=["GENE46", "GENE47"], **SURE)
     report = open_report(model)
     assert "In every set" in report.page.inner_text("#chosen")
-    names = model.posterior_.names
+    names = model.selection_.posterior.names
     for include, exclude in (([names[3]], []), ([], [names[0]]), ([names[2]], [names[0], names[1]])):
-        assert off(report.condition(include, exclude), model.posterior_.condition(include, exclude)) < 0.03
+        assert off(report.condition(include, exclude), model.selection_.posterior.condition(include, exclude)) < 0.03
 
 
 def test_questions_in_quick_succession(open_report, data, fitted_as):
@@ -303,7 +302,7 @@ def test_a_worker_that_fails_is_replaced(open_report, precise):
     broken = """window.Worker = class { constructor() { setTimeout(() => this.onerror({ preventDefault() {} }), 50) }
         postMessage() {} terminate() {} }"""
     report = open_report(precise, before=broken)
-    assert off(report.condition([], ["GENE4"]), precise.posterior_.condition(exclude=["GENE4"])) < 0.03
+    assert off(report.condition([], ["GENE4"]), precise.selection_.posterior.condition(exclude=["GENE4"])) < 0.03
 
 
 def test_keyboard_only(open_report, model):
@@ -470,7 +469,7 @@ def test_the_policy_stops_what_is_not_ours(open_report, model):
 def test_a_loaded_model_gives_the_same_page(open_report, precise, tmp_path):
     vg.save(precise, tmp_path / "fit.vg")
     report = open_report(vg.load(tmp_path / "fit.vg"))
-    assert off(report.condition(["GENE5"]), precise.posterior_.condition(["GENE5"])) < 0.03
+    assert off(report.condition(["GENE5"]), precise.selection_.posterior.condition(["GENE5"])) < 0.03
 
 
 def test_large_pages_stay_small(open_report, rng, tmp_path):

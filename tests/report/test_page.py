@@ -85,15 +85,15 @@ def test_names_are_shown_short_and_tame(name):
 
 def test_a_lone_surrogate_does_not_stop_the_file(tmp_path, rng):
     model = posterior_model(rng.normal(size=(5, 4)), np.zeros(5))
-    model.posterior_.names[0] = "broken \ud800 name"
+    model.selection_.posterior.names[0] = "broken \ud800 name"
     vg.write_report(tmp_path / "r.html", model, about={"data": {"outcome": "\ud800"}})
     assert (tmp_path / "r.html").read_text(encoding="utf-8").endswith("</html>")
 
 
 def test_the_data_are_those_of_the_model(html, model):
     data = embedded(html)
-    assert data["names"] == list(model.posterior_.names)
-    assert data["probability"] == model.posterior_.inclusion_prob().tolist()
+    assert data["names"] == list(model.selection_.posterior.names)
+    assert data["probability"] == model.selection_.posterior.inclusion_prob().tolist()
     assert data["own"] is False
     assert data["form"]["probable"] == model.posterior_.map().tolist()
 

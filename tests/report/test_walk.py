@@ -92,7 +92,7 @@ def test_what_is_behind_it(page, table, groups):
 
 
 def test_what_each_one_stands_for(page, table, groups, folder):
-    posterior = vg.load(folder / "model.vg").posterior_
+    posterior = vg.load(folder / "model.vg").selection_.posterior
     chosen = np.flatnonzero(np.isin(posterior.names, table.index[table["selected"]]))
     cards = page.locator("#stands article").all()
     shown = []
@@ -138,7 +138,7 @@ def test_alternatives(page, folder):
 
 
 def test_the_map_the_first_sentences_and_how_far_to_trust_it(page, table, folder):
-    posterior = vg.load(folder / "model.vg").posterior_
+    posterior = vg.load(folder / "model.vg").selection_.posterior
     titles = page.eval_on_selector_all("#map circle title", "found => found.map(t => t.textContent)")
     for title in titles:
         name, p = title.split(": ")

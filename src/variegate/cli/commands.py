@@ -9,6 +9,7 @@ import click
 from .cluster import connected
 from .options import (
     FILE,
+    FOLDER,
     METHODS,
     MODEL,
     NAMES,
@@ -68,7 +69,7 @@ Examples:
 @click.option(
     "--tol", type=Number(min=0, min_open=True), help="Largest allowed error of a probability. Default: 0.03."
 )
-@click.option("--out", type=click.Path(file_okay=False), default="variegate-out", show_default=True, metavar="DIR")
+@click.option("--out", type=FOLDER, default="variegate-out", show_default=True, metavar="DIR")
 @click.option("--overwrite", is_flag=True, help="Replace the results of an earlier run in DIR.")
 @cluster_option
 @run_options
@@ -159,25 +160,8 @@ def compare(**options: Any) -> None:
         run_compare(options)
 
 
-@click.command(short_help="Repeat an experiment from the paper.")
-@click.argument("name", required=False)
-@click.option("--data", type=click.Path(exists=True, file_okay=False), help="Folder with the real data sets.")
-@click.option("--out", type=click.Path(file_okay=False), metavar="DIR", help="Folder for the results.")
-@click.option("--config", type=FILE, help="TOML file with the experiment's settings.")
-@click.option("--quick", is_flag=True, help="Run a small version, in about a minute.")
-@cluster_option
-@run_options
-@click.option("--quiet", "-q", is_flag=True, help="Nothing on stderr but errors.")
-def paper(**options: Any) -> None:
-    """Repeat the experiment NAME from the paper; without NAME, list them."""
-    from .paper import run_paper
-
-    with connected(options["cluster"]):
-        run_paper(options)
-
-
 @click.command(short_help="Try it on breast cancer data full of near-copies.")
-@click.option("--out", type=click.Path(file_okay=False), default="variegate-demo", show_default=True, metavar="DIR")
+@click.option("--out", type=FOLDER, default="variegate-demo", show_default=True, metavar="DIR")
 @click.option("--overwrite", is_flag=True, help="Replace the results of an earlier run in DIR.")
 @click.option("--quiet", "-q", is_flag=True, help="Nothing on stderr but errors.")
 def demo(**options: Any) -> None:

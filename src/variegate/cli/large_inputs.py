@@ -17,6 +17,7 @@ from ..data import (
     Table,
     TableReport,
     check_column,
+    check_no_ids,
     read_places,
     rows_of,
     second_table,
@@ -59,6 +60,7 @@ def read_large_table(options: Mapping[str, Any]) -> tuple[LargeTable, Table, lis
     chosen = found if len(rows) == N else SomeRows(found, rows)
     further = [name for name in options.get("always_include") or () if name not in set(names)]
     if further:
+        _check_apart(further, outcome_columns(options))
         chosen = WithColumns(chosen, _covariates(second, further, ids))
         names = np.concatenate([names, np.array(further, dtype=object)])
     outcome, columns = y.loc[ids].reset_index(drop=True), list(y.columns)
@@ -131,10 +133,17 @@ def _known_rows(
     return rows
 
 
+def _check_apart(further: list[str], outcomes: list[str]) -> None:
+    for name in further:
+        if name in outcomes:
+            raise Failure(f"--always-include: '{shortened(name)}' belongs to the outcome; give others")
+
+
 def _covariates(second: RawTable, names: list[str], ids: NDArray[Any]) -> ArrayTable:
     """Return columns of the outcome table for these samples, with NaN for missing entries."""
     for name in names:
         check_column(second, name, "a column to always include")
+    check_no_ids(second, names)
     frame = second.frame[names].set_axis(pd.Index(second.ids or (), dtype=object))
     _check_once(frame, second.where)
     frame = frame.loc[ids]
@@ -145,6 +154,10 @@ def _covariates(second: RawTable, names: list[str], ids: NDArray[Any]) -> ArrayT
             f"{second.where}: {', '.join(names)} must hold numbers because the main table is read in blocks "
             f"({error}); encode categories as columns of 0 and 1"
         ) from None
+    for name, column in zip(names, values.T, strict=True):
+        if np.isinf(column).any():
+            where = f"{second.where}, column '{shortened(name)}', sample '{shortened(ids[np.isinf(column).argmax()])}'"
+            raise Failure(f"{where}: must be finite, got infinity; correct it, or leave it blank if missing")
     return ArrayTable(values, np.array(names, dtype=object))
 
 

@@ -11,7 +11,7 @@ import click
 
 from .. import __version__
 from .clock import process_started
-from .commands import compare, demo, paper, predict, report, select
+from .commands import compare, demo, predict, report, select
 from .messages import FAILED, INTERRUPTED, OK, USAGE, explained, fail
 from .signals import interruptible
 
@@ -37,7 +37,7 @@ def cli() -> None:
     """
 
 
-for command in (select, predict, report, compare, paper, demo):
+for command in (select, predict, report, compare, demo):
     cli.add_command(command)
 
 

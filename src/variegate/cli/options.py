@@ -34,6 +34,15 @@ class Number(click.FloatRange):
 FILE = click.Path(exists=True, dir_okay=False, readable=True)
 
 
+class _Folder(click.Path):
+    """A folder for results; an empty name, as of an unset variable, would mean the current folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not str(value):
+            self.fail("expected the name of a folder, got ''; for the current folder give '.'", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 class _Model(click.Path):
     """A model.vg, or the folder of a run that contains one."""
 
@@ -44,6 +53,7 @@ class _Model(click.Path):
         return super().convert(str(inside) if inside.is_file() else value, param, ctx)
 
 
+FOLDER = _Folder(file_okay=False)
 MODEL = _Model(exists=True, dir_okay=False)
 TABLE = click.Path(exists=True, readable=True)  # a zarr array is a folder
 POSITIVE = Whole(min=1)
@@ -53,22 +63,22 @@ METHODS = (
     "forward_evidence", "forward_score", "univariate", "random", "mrmr",
 )  # fmt: skip
 SIZED_BY_THEMSELVES = METHODS[:5]
-COMMANDS = {"select", "predict", "report", "compare", "paper", "demo"}
+COMMANDS = {"select", "predict", "report", "compare", "demo"}
 OWN = {"table", "model", "out", "seed", "jobs"}  # never taken from the run.json of another command
 NOT_SETTINGS = {"config", "overwrite", "quiet", "as_json", "cluster"}  # do not affect the result
 
 
 class Names(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """Names separated by commas; a comma inside a name is doubled."""
+    """Names separated by commas, each counted once; a comma inside a name is doubled."""
 
     name = "names"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
         """Split text, or take a list from a config file."""
         if isinstance(value, list | tuple):
-            return tuple(map(str, value))
+            return tuple(dict.fromkeys(map(str, value)))
         parts = str(value).replace(",,", "\0").split(",")
-        found = tuple(part.strip().replace("\0", ",") for part in parts if part.strip())
+        found = tuple(dict.fromkeys(part.strip().replace("\0", ",") for part in parts if part.strip()))
         if not found:
             self.fail(f"expected names separated by commas, got {value!r}.", param, ctx)
         return found

@@ -178,7 +178,8 @@ def _read(source: Source, options: Mapping[str, Any], model: DiverseSelector, he
         second = open_source(options["outcome_table"], how["delimiter"])
         also = {*second.columns} - {options["outcome_id"]}
         how["categorical"] |= factors & also
-        how |= {"outcome_table": second, "outcome_id": options["outcome_id"], "always_include": known & also}
+        if known & also or exposure is not None:  # in a run.json it may hold the outcome alone
+            how |= {"outcome_table": second, "outcome_id": options["outcome_id"], "always_include": known & also}
     return read_table(source, exposure, drop=drop, **how)
 
 
@@ -187,9 +188,20 @@ def _factors(model: DiverseSelector) -> list[str | None]:
     names = [str(name) for name in model.selection_.column_names]
     groups = by_column(model.groups, model.selection_.column_names, len(names), "groups")
     if groups is None:
-        groups = [name.partition("=")[0] for name in names]
+        groups = _guessed_groups(model, names)
     pairs = zip(names, map(str, groups), strict=True)
     return [group if name.startswith(f"{group}=") and group not in names else None for name, group in pairs]
+
+
+def _guessed_groups(model: DiverseSelector, names: list[str]) -> list[str | None]:
+    """Return the category behind each column by their names alone; a quantity called "ratio=a/b" has none."""
+    prefixes = [name.partition("=")[0] if "=" in name else None for name in names]
+    quantities = {
+        prefix
+        for j, prefix in enumerate(prefixes)
+        if prefix is not None and not np.isin(model.selection_.training_column(j), (0, 1)).all()
+    }
+    return [None if prefix in quantities else prefix for prefix in prefixes]
 
 
 def _typical(model: DiverseSelector, used: NDArray[np.bool_]) -> dict[str, float | str]:

@@ -6,6 +6,7 @@ from .frontier import Frontier, frontier
 from .result import MEASURES, Comparison
 from .stability import StabilitySelection, stability_selection
 from .store import StoreError
+from .validate import validate
 
 __all__ = [
     "MEASURES",
@@ -16,4 +17,5 @@ __all__ = [
     "compare",
     "frontier",
     "stability_selection",
+    "validate",
 ]

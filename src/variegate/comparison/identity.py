@@ -34,7 +34,7 @@ BOOKKEEPING = {  # of a class; Python adds some of it when it is first needed
 
 
 def described(given: Any, name: str) -> str:
-    """Describe the argument `name`: numbers and text as they are, others by type and content.
+    """Describe the argument `name`: numbers and text as they are, others by name or type, and content.
 
     An array counts with its dtype and what its class adds (the names of rows); a frame with its labels; a function
     with its code, its defaults and the variables that it reads. What an installed package defines is known by name.
@@ -45,7 +45,8 @@ def described(given: Any, name: str) -> str:
     if isinstance(given, str | int | float | None):
         return repr(given)
     try:
-        return f"{type(given).__module__}.{type(given).__qualname__} {_digest(given, {}, {}).hex()[:16]}"
+        named = given if hasattr(given, "__qualname__") else type(given)
+        return f"{named.__module__}.{named.__qualname__} {_digest(given, {}, {}).hex()[:16]}"
     except Exception as error:  # objects can fail in any way to show what they hold
         raise StoreError(
             f"{name} must be something that a later run can recognise, since results are stored, got "

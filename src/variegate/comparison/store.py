@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import zlib
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -69,13 +70,13 @@ class Store:
         """Return all results by job."""
         rows = self._db.execute("SELECT task, result FROM results")
         try:
-            return {job: json.loads(result) for job, result in rows}
-        except (ValueError, TypeError, sqlite3.Error) as error:
+            return {job: _checked(job, result) for job, result in rows}
+        except (ValueError, TypeError, AttributeError, sqlite3.Error) as error:
             raise StoreError(f"store {self.name} is damaged ({error}); move it and start again.") from error
 
     def add(self, results: Mapping[str, Any]) -> None:
         """Write results, all or none; they replace earlier results of the same job."""
-        rows = [(job, json.dumps(result)) for job, result in results.items()]
+        rows = [(job, _with_checksum(job, json.dumps(result))) for job, result in results.items()]
         try:
             with self._db:
                 self._db.executemany("INSERT OR REPLACE INTO results VALUES (?, ?)", rows)
@@ -92,3 +93,15 @@ class Store:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._db.close()
+
+
+def _with_checksum(job: str, result: str) -> str:
+    return f"{zlib.crc32(f'{job} {result}'.encode()):08x} {result}"
+
+
+def _checked(job: str, stored: str) -> Any:
+    """Return a result as it was written; SQLite does not notice a byte that changed on the disk."""
+    _, _, result = stored.partition(" ")
+    if stored != _with_checksum(job, result):
+        raise ValueError(f"the result of job {job} has changed since it was written")
+    return json.loads(result)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..messages import Argument, Message
+from ..messages import Argument, Message, counted
 from .errors import UnreadableInput, did_you_mean
-from .frames import Source
+from .raw import Source
 
 
 @dataclass(frozen=True)
@@ -46,16 +46,17 @@ class ColumnNames:
 
     def check(self, where: str, known: Collection[str], second: Source | None) -> None:
         """Reject names that neither the table (`known`) nor the second table has."""
-        check_exist(where, known, self.drop, "columns to drop")
-        if self.id_column is not None:
-            check_known(where, known, self.id_column, "an id column")
+        check_known(where, known, self.drop, "a column to drop")
+        self._check_outcomes(second is not None)
+        check_known(where, known, _some(self.id_column), "an id column")
         if second is None:
-            for name in self.outcomes:
-                check_known(where, known, name, "an outcome column")
+            check_known(where, known, self.outcomes, "an outcome column")
         else:
             self._check_second(where, known, second)
         beside = () if second is None else second.columns
-        check_exist(where, known, self.categorical, "categorical columns", {*self.outcomes, *beside})
+        elsewhere = {*self.outcomes, *beside}
+        here = [name for name in self.categorical if name not in elsewhere]
+        check_known(where, known, here, "a categorical column")
         for name in self.always_include:
             self._check_included(where, known, beside, name)
 
@@ -63,11 +64,19 @@ class ColumnNames:
         """Return the columns of the second table that become features: always included, and only found there."""
         return [name for name in self.always_include if name not in known and name in second]
 
+    def _check_outcomes(self, elsewhere: bool) -> None:
+        """Reject an outcome that holds ids or is left out; with `elsewhere` it is in the second table."""
+        here: dict[str, list[Any]] = {"drop": self.drop, "id_column": [self.id_column]}
+        taken = {"outcome_id": [self.outcome_id]} if elsewhere else here
+        for option, names in taken.items():
+            for name in names:
+                if name in self.outcomes:
+                    said = f": '{name}' belongs to the outcome; give another column"
+                    raise UnreadableInput(Message(Argument(option), said))
+
     def _check_second(self, where: str, known: Collection[str], second: Source) -> None:
-        if self.outcome_id is not None:
-            check_known(second.where, second.columns, self.outcome_id, "an id column")
-        for name in self.outcomes:
-            check_known(second.where, second.columns, name, "an outcome column")
+        check_known(second.where, second.columns, _some(self.outcome_id), "an id column")
+        check_known(second.where, second.columns, self.outcomes, "an outcome column")
         for name in self.outcomes:
             if name in known and name not in self.drop:  # it would be a feature that predicts itself
                 raise UnreadableInput(
@@ -100,24 +109,20 @@ class ColumnNames:
             )
 
 
-def check_known(where: str, known: Collection[str], name: str, what: str) -> None:
-    """Reject a column that does not exist, and list those that do."""
-    if name not in known:
-        way_out = did_you_mean(name, known) or "; check the name"
-        raise UnreadableInput(f"{where}: expected {what} '{name}', found {list(known)[:8]}{way_out}")
-
-
-def check_exist(
-    where: str, known: Collection[str], names: Collection[str], what: str, others: Collection[str] = ()
-) -> None:
+def check_known(where: str, known: Collection[str], names: str | Collection[str], what: str) -> None:
     """Reject columns that do not exist, and list those that do."""
-    present = {*known, *others}
-    unknown = [name for name in names if name not in present]
+    present = set(known)
+    unknown = [name for name in ([names] if isinstance(names, str) else names) if name not in present]
     if unknown:
+        others = f" ({counted(len(unknown), 'such name')})" if len(unknown) > 1 else ""
         raise UnreadableInput(
-            f"{where}: expected the {what} to exist, but {unknown[:3]} do not; the columns are "
-            f"{list(known)[:8]}{did_you_mean(unknown[0], known)}"
+            f"{where}: expected {what} '{unknown[0]}', found {list(known)[:8]}"
+            f"{did_you_mean(unknown[0], known) or '; check the name'}{others}"
         )
+
+
+def _some(name: str | None) -> list[str]:
+    return [] if name is None else [name]
 
 
 def _name(name: Any, option: str) -> str | None:

@@ -14,10 +14,11 @@ import pandas as pd
 
 from ..messages import Argument, Message, Words
 from .columns import check_filled, pick_columns
-from .csv_table import MISSING, NUMBER
+from .csv_table import NUMBER
 from .errors import DataWarning, UnreadableInput
 from .network import Network, network_from_edges, one_spelling
-from .text import check_delimiter, find_delimiter, first_record, read_text, records, shortened, without_comments
+from .raw import MISSING
+from .text import check_delimiter, find_delimiter, first_line, read_text, records, shortened, without_comments
 
 # "source", "target", "gene_a", "Node 1", "protein2", "entrez_id_b", "preferredName_A", "from", "to"
 _HEADER_CELL = re.compile(
@@ -65,24 +66,24 @@ def read_edges(
     if header not in (None, True, False):
         raise ValueError(f"header must be True, False or None, got {header!r}")
     text = without_comments(read_text(path))
-    line = first_record(text)
-    if not line:
+    if not first_line(text):
         raise UnreadableInput(f"{path}: expected edges, got only comments and blank lines")
-    delimiter = delimiter or find_delimiter(path, line)
+    delimiter = delimiter or find_delimiter(path, text)
     top = [cell.strip() for cell in next(records(path, text, delimiter)).cells]
     if len(top) < 2:
         raise UnreadableInput(
             Message(
                 f"{path}: expected at least two columns, but with the delimiter {delimiter!r} the first line has one: "
-                f"'{shortened(line)}'; give another ",
+                f"'{shortened(first_line(text))}'; give another ",
                 Argument("delimiter"),
             )
         )
     positions = _positions(path, top, columns)
     frame = pick_columns(path, text, delimiter, positions)
-    check_filled(path, frame, text, delimiter)
+    check_filled(path, frame, Words(", or give columns or delimiter"))
     if header is None:
-        header = _by_name(columns) or _reads_like_header(frame) or _heads_numbers(path, text, delimiter, positions)
+        by_name = columns is not None and any(isinstance(column, str) for column in columns)
+        header = by_name or _reads_like_header(frame) or _heads_numbers(path, text, delimiter, positions)
         if not header:
             _ask_about_header(path, frame)
     if header:  # it may recur further down, if files were concatenated
@@ -92,10 +93,6 @@ def read_edges(
     if columns is None and len(top) > 2:
         _ask_about_star(path, frame)
     return _network(path, frame, ignore_case)
-
-
-def _by_name(columns: Sequence[str] | Sequence[int] | None) -> bool:
-    return columns is not None and any(isinstance(column, str) for column in columns)
 
 
 def _positions(path: str | Path, top: list[str], columns: Sequence[str] | Sequence[int] | None) -> list[int]:

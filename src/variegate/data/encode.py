@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, time, timedelta
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from ..messages import Argument, Message, counted
-from .csv_table import MISSING
 from .errors import DataWarning, UnreadableInput
-from .frames import RawTable
+from .raw import MISSING, RawTable
 from .text import shortened
 
 _MOST_CATEGORIES = 50
@@ -65,29 +63,26 @@ def to_numeric(raw: RawTable, categorical: Collection[str] = ()) -> pd.DataFrame
 
 def one_hot(frame: pd.DataFrame, where: str, categorical: Collection[str] = ()) -> Encoded:
     """Return numbers: numeric columns unchanged, a column of text as one 0/1 column per category."""
+    if not any(kind == object for kind in frame.dtypes):  # noqa: E721
+        return Encoded(_float(frame), tuple(frame.columns), (None,) * len(frame.columns))
     pieces: list[Any] = []
     features: list[str] = []
     groups: list[str | None] = []
-    text = [kind == object for kind in frame.dtypes]  # noqa: E721
-    starts = [0, *(np.flatnonzero(np.diff(np.array(text, dtype=int))) + 1), len(text)] if text else [0]
-    for start, stop in pairwise(starts):
-        names = list(frame.columns[start:stop])
-        if not text[start]:
-            pieces.append(_float(frame.iloc[:, start:stop]))
-            features += names
-            groups += [None] * len(names)
+    for name in frame.columns:
+        if frame[name].dtype != object:
+            pieces.append(frame[name].to_numpy(float))
+            features.append(name)
+            groups.append(None)
             continue
-        for name in names:
-            levels = _levels(frame[name], where, name in categorical)
-            pieces.append(np.column_stack([(frame[name] == level).to_numpy(float) for level in levels]))
-            features += [f"{name}={level}" for level in levels]
-            groups += [name] * len(levels)
+        levels = _levels(frame[name], where, name in categorical)
+        pieces += [(frame[name] == level).to_numpy(float) for level in levels]
+        features += [f"{name}={level}" for level in levels]
+        groups += [name] * len(levels)
     twice = pd.Index(features).duplicated()
     if twice.any():
         name = features[int(twice.argmax())]
         raise UnreadableInput(f"{where}: two features are called {name!r} after encoding; rename one of the columns")
-    X = np.hstack(pieces) if len(pieces) != 1 else pieces[0]
-    return Encoded(np.ascontiguousarray(X), tuple(features), tuple(groups))
+    return Encoded(np.column_stack(pieces), tuple(features), tuple(groups))
 
 
 def possible_codes(table: Encoded) -> tuple[str, ...]:
@@ -107,19 +102,12 @@ def _is_code(column: npt.NDArray[Any]) -> bool:
     return few and values[0] in (0, 1) and bool((np.diff(values) == 1).all())
 
 
-def place(raw: RawTable, row: int) -> str:
-    """Return the place of a row for error messages: file and line, or table and sample."""
-    if raw.line_of is not None:
-        return f"{raw.where}, line {raw.line_of(row)}"
-    return f"{raw.where}, row {row + 1}" if raw.ids is None else f"{raw.where}, sample '{shortened(raw.ids[row])}'"
-
-
 def check_scalar(raw: RawTable, name: str, cells: pd.Series) -> None:
     """Reject a column whose cells are lists, arrays, dictionaries, complex numbers or dates."""
     for row, cell in enumerate(cells.array if _needs_work(cells.dtype) else ()):
         if isinstance(cell, _SEVERAL + _DATES) and cell is not pd.NaT:
             raise UnreadableInput(
-                f"{place(raw, row)}, column '{shortened(name)}': expected a number or a word in each cell, got "
+                f"{raw.place(row)}, column '{shortened(name)}': expected a number or a word in each cell, got "
                 f"{type(cell).__name__}; make numbers of it, or drop it"
             )
 
@@ -132,7 +120,7 @@ def check_finite(raw: RawTable) -> None:
     if infinite.any():
         row, column = np.argwhere(infinite)[0]
         raise UnreadableInput(
-            f"{place(raw, int(row))}, column '{shortened(numbers.columns[column])}': expected finite numbers, got an "
+            f"{raw.place(int(row))}, column '{shortened(numbers.columns[column])}': expected finite numbers, got an "
             f"infinite one ({counted(int(infinite.sum()), 'such cell')}); correct it, or leave it blank if missing"
         )
 
@@ -188,7 +176,7 @@ def _number_or_text(raw: RawTable, name: str, cells: pd.Series) -> pd.Series:
         return text
     raise UnreadableInput(
         Message(
-            f"{place(raw, row)}, column '{shortened(name)}': expected a number, got '{shortened(text.iloc[row])}' "
+            f"{raw.place(row)}, column '{shortened(name)}': expected a number, got '{shortened(text.iloc[row])}' "
             f"({counted(int(wrong.sum()), 'such cell')}); correct it, leave it blank if missing, or say ",
             Argument("categorical", [shortened(name)]),
         )
@@ -241,4 +229,4 @@ def _no_categories(words: pd.Series, levels: int) -> str | None:
 
 def _float(frame: pd.DataFrame) -> npt.NDArray[Any]:
     single = all(kind == np.float32 for kind in frame.dtypes)
-    return np.asarray(frame.to_numpy(dtype=np.float32 if single else np.float64))
+    return np.ascontiguousarray(frame.to_numpy(dtype=np.float32 if single else np.float64))

@@ -11,7 +11,7 @@ from ..messages import Message, brief
 
 
 class UnreadableInput(ValueError):
-    """A file or table cannot be read; the message names the file, the line or column, and a fix.
+    """A file or table cannot be read; the message names the file, the line, or the sample and column, and a fix.
 
     >>> issubclass(UnreadableInput, ValueError)
     True
@@ -50,6 +50,16 @@ def did_you_mean(name: str, known: Iterable[Any]) -> str:
     names = {str(other).casefold(): str(other) for other in known}
     close = [names[other] for other in get_close_matches(name.casefold(), names, n=3)]
     return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+
+
+def in_brief(error: Exception) -> str:
+    """Return type and text of an error in one line of at most 120 letters or so.
+
+    >>> in_brief(ValueError("no number"))
+    'ValueError: no number'
+    """
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text if len(text) <= 120 else text[:119] + '…'}"
 
 
 def optional(module: str, extra: str) -> Any:

@@ -5,88 +5,23 @@ from __future__ import annotations
 import io
 import warnings
 import zipfile
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
 from ..messages import Argument, Message
-from .csv_table import TextTable, check_names, open_text_table, parse_text_table
-from .errors import DataWarning, UnreadableInput, optional
+from .csv_table import TextSource, open_text
+from .errors import DataWarning, UnreadableInput, in_brief, optional
+from .raw import RawTable, Source, check_names
 from .text import check_unpacked, read_bytes, shortened
 
 _FEATURE_KEYS = ("features", "feature_names", "columns", "symbols", "genes", "names")
 _SAMPLE_KEYS = ("samples", "sample_ids", "ids", "index")
-_FEW = 16  # columns
 _VAGUE_KEYS = ("names", "index")  # may mean something else, if their length does not fit
-
-
-@dataclass(frozen=True)
-class RawTable:
-    """A table before its cells are interpreted.
-
-    frame : the main table of the source; column names are unique
-    ids : the rows' ids, if the source stores them separately from the columns
-    beside : further columns about the samples (AnnData's obs, vectors in an .npz), same rows
-    where : the name of the source in error messages
-    line_of : row number → line of the file, for text files
-    """
-
-    frame: pd.DataFrame
-    where: str
-    ids: tuple[str, ...] | None = None
-    beside: pd.DataFrame | None = None
-    line_of: Callable[[int], int] | None = None
-
-    @property
-    def columns(self) -> list[str]:
-        """Names of all columns, those of `beside` first."""
-        return [*(() if self.beside is None else map(str, self.beside.columns)), *self.frame.columns]
-
-    def read(self, words: Collection[str] | None = (), exact: Collection[str] | None = None) -> RawTable:
-        """Return itself: only text files are read in two steps."""
-        return self
-
-    def column(self, name: str) -> pd.Series:
-        """Return a column of the main table, or else of `beside`."""
-        return self.frame[name] if self.beside is None or name in self.frame.columns else self.beside[name]
-
-    def without(self, names: Collection[str]) -> RawTable:
-        """Return the table without some columns; if these are few, the others are not copied.
-
-        >>> RawTable(pd.DataFrame({"a": [1], "b": [2]}), "t").without(["a"]).columns
-        ['b']
-        """
-        inside = set(names) & set(self.frame.columns)  # columns of `beside` are not features anyway
-        if len(inside) > _FEW:
-            return replace(self, frame=self.frame.drop(columns=list(inside)))
-        rest = self.frame.copy(deep=False)
-        for name in inside:
-            del rest[name]
-        return replace(self, frame=rest)
-
-
-class Source(Protocol):
-    """A table whose column names are known and whose cells may not have been read yet."""
-
-    @property
-    def where(self) -> str:
-        """Its name in error messages."""
-
-    @property
-    def columns(self) -> list[str]:
-        """Names of its columns, those outside the main table first."""
-
-    def read(self, words: Collection[str] | None = (), exact: Collection[str] | None = None) -> RawTable:
-        """Return the table. In text files the first column and those in `words` (None: all) are read as text.
-
-        With `exact`, only these columns become integers if they hold whole numbers; others may be floats.
-        """
 
 
 def open_source(source: Any, delimiter: str | None = None, *, turned: bool = False) -> Source:
@@ -108,63 +43,20 @@ def open_source(source: Any, delimiter: str | None = None, *, turned: bool = Fal
         return _from_h5ad(source)
     if kind in (".xlsx", ".xls", ".ods"):
         raise UnreadableInput(f"{source}: expected CSV, TSV, Parquet, .npz or .h5ad; save the sheet as CSV")
-    return TextSource(open_text_table(source, delimiter))
-
-
-@dataclass(frozen=True)
-class TextSource:
-    """A text file whose header has been read."""
-
-    table: TextTable
-
-    @property
-    def where(self) -> str:
-        """The path."""
-        return str(self.table.path)
-
-    @property
-    def columns(self) -> list[str]:
-        """Names in the header."""
-        return list(self.table.columns)
-
-    def read(self, words: Collection[str] | None = (), exact: Collection[str] | None = None) -> RawTable:
-        """Read the cells; see `Source`."""
-        columns = self.table.columns
-        text = [j for j, name in enumerate(columns) if j == 0 or words is None or name in words]
-        whole = None if exact is None else [j for j, name in enumerate(columns) if name in exact]
-        frame = parse_text_table(self.table, text, exact=whole)
-        return RawTable(frame, self.where, line_of=self.table.line_of)
+    return open_text(source, delimiter)
 
 
 def _from_frame(source: Any) -> RawTable:
-    where = f"the {type(source).__module__.split('.')[0]} table"
-    if isinstance(source, pd.DataFrame):
-        check_names([str(name) for name in source.columns], where, "columns")
-        # an unnamed index of whole numbers holds row numbers left after filtering, not ids
-        plain = source.index.name is None and source.index.inferred_type in ("integer", "empty")
-        ids = None if plain else tuple(map(str, source.index))
-        frame = source.set_axis([str(name) for name in source.columns], axis=1).reset_index(drop=True)
-        return RawTable(frame, where, ids)
-    try:
-        eager = nw.from_native(source, eager_only=True)
-    except TypeError:
-        raise TypeError(
-            "expected a table: a file, or a pandas, polars or pyarrow table, got " + type(source).__name__
-        ) from None
-    names = list(eager.columns)
+    """Read a pandas data frame, or what has a method `to_pandas` (polars, pyarrow)."""
+    frame = source.to_pandas() if hasattr(source, "to_pandas") else source
+    if not isinstance(frame, pd.DataFrame):
+        raise TypeError(f"expected a table: a file, or a pandas, polars or pyarrow table, got {type(source).__name__}")
+    where, names = f"the {type(source).__module__.split('.')[0]} table", [str(name) for name in frame.columns]
     check_names(names, where, "columns")
-    return RawTable(pd.DataFrame({name: _to_numpy(eager[name]) for name in names}), where)
-
-
-def _to_numpy(column: Any) -> Any:
-    """Return a column's values; text and categories as objects with None for missing."""
-    if column.dtype.is_numeric() or column.dtype == nw.Boolean:
-        if column.null_count() == 0:
-            return column.to_numpy()
-        return np.array([np.nan if v is None else float(v) for v in column.to_list()])
-    return pd.Series(
-        column.to_list(), dtype=object
-    ).to_numpy()  # numpy would turn lists of equal length into a 2-D array
+    # an unnamed index of whole numbers holds row numbers left after filtering, not ids
+    plain = frame.index.name is None and frame.index.inferred_type in ("integer", "empty")
+    ids = None if plain else tuple(map(str, frame.index))
+    return RawTable(frame.set_axis(names, axis=1).reset_index(drop=True), where, ids)
 
 
 def _from_parquet(path: str | Path) -> RawTable:
@@ -174,8 +66,7 @@ def _from_parquet(path: str | Path) -> RawTable:
         frame = parquet.read_table(io.BytesIO(content)).to_pandas()
     except Exception as error:  # pyarrow raises many types on damaged files
         raise UnreadableInput(f"{path}: expected a Parquet file, but it cannot be read ({in_brief(error)})") from None
-    raw = _from_frame(frame)
-    return RawTable(raw.frame, str(path), raw.ids)
+    return replace(_from_frame(frame), where=str(path))
 
 
 def _from_npz(path: str | Path, turned: bool) -> RawTable:
@@ -248,8 +139,3 @@ def _from_h5ad(path: str | Path) -> RawTable:
         raise UnreadableInput(f"{path}: expected an AnnData file, but it cannot be read ({in_brief(error)})") from None
     check_names(list(frame.columns), str(path), "variables")
     return RawTable(frame, str(path), tuple(map(str, data.obs_names)), data.obs.reset_index(drop=True))
-
-
-def in_brief(error: Exception) -> str:
-    """Return type and text of an error in one line."""
-    return f"{type(error).__name__}: {shortened(str(error), 120)}"

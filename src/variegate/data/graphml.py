@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from .errors import UnreadableInput
 from .network import Network, network_from_edges, unambiguous
 from .text import read_text
+
+_NAMES = ("name", "label", "symbol")
 
 
 def read_graphml(path: str | Path) -> Network:
@@ -24,54 +25,45 @@ def read_graphml(path: str | Path) -> Network:
     ('a', 'b')
     """
     root = _root(path, read_text(path))
-    if _tag(root) != "graphml":
-        raise UnreadableInput(f"{path}: expected a GraphML file, got XML with the root element {_tag(root)}")
-    nodes = [node for node in root.iter() if _tag(node) == "node"]
+    nodes = root.findall(".//{*}node")
     if not nodes:
         raise UnreadableInput(f"{path}: expected nodes, got none; export it again")
     ids = [_attribute(path, node, "id") for node in nodes]
-    ends = list(_edges(path, root, set(ids)))
-    titles = {key.get("id"): (key.get("attr.name") or "").casefold() for key in root.iter() if _tag(key) == "key"}
+    edges = root.findall(".//{*}edge")
+    a, b = ([_attribute(path, edge, end) for edge in edges] for end in ("source", "target"))
+    known = set(ids)
+    unknown = [end for end in (*a, *b) if end not in known]
+    if unknown:
+        raise UnreadableInput(f"{path}: expected edges between nodes, got '{unknown[0]}', which is not a node; add it")
+    named = {key.get("id") for key in root.findall(".//{*}key") if (key.get("attr.name") or "").casefold() in _NAMES}
     aliases = [
         ((data.text or "").strip(), name)
         for node, name in zip(nodes, ids, strict=True)
         for data in node
-        if titles.get(data.get("key")) in ("name", "label", "symbol")
+        if data.get("key") in named
     ]
     # self-loops are dropped later, but keep nodes without neighbours
-    ends += [(name, name) for name in ids]
-    return network_from_edges([a for a, _ in ends], [b for _, b in ends], unambiguous(aliases))
+    return network_from_edges([*a, *ids], [*b, *ids], unambiguous(aliases))
 
 
 def _root(path: str | Path, text: str) -> ET.Element:
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
         raise UnreadableInput(f"{path}: expected plain GraphML, got a document type definition; remove it")
     try:
-        return ET.fromstring(text)
+        root = ET.fromstring(text)
     except (ET.ParseError, ValueError) as error:
         raise UnreadableInput(
             f"{path}: expected complete XML, got a file that cannot be parsed: {error}; export it again"
         ) from None
-
-
-def _edges(path: str | Path, root: ET.Element, ids: set[str]) -> Iterator[tuple[str, str]]:
-    for edge in root.iter():
-        if _tag(edge) == "edge":
-            ends = _attribute(path, edge, "source"), _attribute(path, edge, "target")
-            for end in ends:
-                if end not in ids:
-                    raise UnreadableInput(
-                        f"{path}: expected edges between nodes, got '{end}', which is not a node; add it"
-                    )
-            yield ends
-
-
-def _tag(element: ET.Element) -> str:
-    return str(element.tag).rpartition("}")[2]
+    tag = str(root.tag).rpartition("}")[2]
+    if tag != "graphml":
+        raise UnreadableInput(f"{path}: expected a GraphML file, got XML with the root element {tag}")
+    return root
 
 
 def _attribute(path: str | Path, element: ET.Element, name: str) -> str:
     value = element.get(name)
     if value is None:
-        raise UnreadableInput(f"{path}: expected the attribute '{name}' on every {_tag(element)}, but one lacks it")
+        what = element.tag.rpartition("}")[2]
+        raise UnreadableInput(f"{path}: expected the attribute '{name}' on every {what}, but one lacks it")
     return value

@@ -12,10 +12,9 @@ import pandas as pd
 
 from ..messages import Argument, Message, counted
 from .errors import DataWarning, UnreadableInput
-from .frames import RawTable
+from .raw import MISSING, RawTable
 from .text import shortened
 
-_SOME = 100  # cells that usually suffice to see that a column is not an indicator
 # "id", "Sample", "patient_id", "Subject No": numbers below such a title are names, not measurements
 _ID_NAME = re.compile(
     r"(id|(sample|patient|subject|case|participant|barcode)s?([ _.]?(id|no|nr|number|name|barcode))?)",
@@ -50,14 +49,14 @@ def _looks_like_ids(column: pd.Series, name: str) -> bool:
     if _ID_NAME.fullmatch(name):
         return not _is_indicator(column)
     words = column.dtype == object or isinstance(column.dtype, pd.StringDtype)
+    if (column.isna() | column.isin(MISSING)).all():  # the only cell of a table with one row
+        return False
     return words and column.is_unique and bool(pd.to_numeric(column, errors="coerce").isna().all())
 
 
 def _is_indicator(column: pd.Series) -> bool:
     """Whether a column holds only zeros and ones, such as "case" for cases and controls, and so no ids."""
-    if len(column) < 3 or not set(pd.to_numeric(column.head(_SOME), errors="coerce")) <= {0, 1}:
-        return False
-    return set(pd.to_numeric(column, errors="coerce")) == {0, 1}
+    return len(column) > 2 and set(pd.to_numeric(column, errors="coerce").unique()) == {0, 1}
 
 
 def _check_different(raw: RawTable, column: str) -> None:
@@ -65,13 +64,12 @@ def _check_different(raw: RawTable, column: str) -> None:
     repeated = cells[cells.duplicated(keep=False)]
     if not len(repeated):
         return
-    rows = [int(i) for i in repeated.index[repeated == repeated.iloc[0]][:3]]
-    places = [str(i + 1 if raw.line_of is None else raw.line_of(i)) for i in rows]
+    rows = [str(i + 1) for i in repeated.index[repeated == repeated.iloc[0]][:3]]
     raise UnreadableInput(
         Message(
             f"{raw.where}, column '{shortened(column)}': expected sample ids that differ in every row, but "
-            f"'{shortened(repeated.iloc[0])}' is in {'rows' if raw.line_of is None else 'lines'} "
-            f"{', '.join(places)} ({counted(repeated.nunique(), 'such id')}); leave the column out by ",
+            f"'{shortened(repeated.iloc[0])}' is in rows {', '.join(rows)} "
+            f"({counted(repeated.nunique(), 'such id')}); leave the column out by ",
             Argument("drop", [column]),
             ", or say ",
             Argument("id_column", column),
@@ -81,12 +79,13 @@ def _check_different(raw: RawTable, column: str) -> None:
 
 
 def _warn_repeated(raw: RawTable) -> None:
-    repeated = {name: count for name, count in Counter(raw.ids or ()).items() if count > 1}
+    counts = Counter(raw.ids or ())
+    repeated = [name for name, count in counts.items() if count > 1]
     if repeated:
-        name, count = next(iter(repeated.items()))
         warnings.warn(
-            f"{raw.where}: '{shortened(name)}' is the id of {count} samples ({counted(len(repeated), 'such id')}): "
-            "they count as different samples; keep them together when you split the data",
+            f"{raw.where}: '{shortened(repeated[0])}' is the id of {counts[repeated[0]]} samples "
+            f"({counted(len(repeated), 'such id')}): they count as different samples; keep them together when you "
+            "split the data",
             DataWarning,
             stacklevel=4,
         )

@@ -13,27 +13,30 @@ import pandas as pd
 
 from ..messages import Argument, Message
 from .column_names import ColumnNames, check_known
-from .csv_table import MISSING, check_names
-from .encode import check_finite, check_scalar, place, to_numeric
+from .encode import check_finite, check_scalar, to_numeric
 from .errors import DataWarning, UnreadableInput
-from .frames import RawTable, open_source
+from .frames import open_source
+from .raw import MISSING, RawTable, check_names
 
 
 @dataclass(frozen=True)
 class Parts:
-    """A partly read table: features as a frame, ids, outcome, and the source of columns from a second table."""
+    """A partly read table: features and ids, outcome, and the source of columns from a second table."""
 
     raw: RawTable
-    ids: tuple[str, ...]
     y: pd.DataFrame | None  # a column for each outcome
     second: str | None = None
     joined: frozenset[str] = frozenset()  # features from there
 
     def rows(self, keep: npt.NDArray[np.bool_]) -> Parts:
         """Return some rows."""
-        ids = tuple(i for i, stays in zip(self.ids, keep, strict=True) if stays)
         y = None if self.y is None else self.y[keep].reset_index(drop=True)
-        return replace(self, raw=_rows(self.raw, np.flatnonzero(keep)), ids=ids, y=y)
+        return replace(self, raw=self.raw.rows(np.flatnonzero(keep)), y=y)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The samples' ids."""
+        return self.raw.ids or ()
 
 
 def second_table(source: Any, id_column: str | None) -> RawTable:
@@ -57,19 +60,29 @@ def check_column(raw: RawTable, name: str, what: str) -> None:
         check_known(raw.where, [other for other in raw.columns if other != name], name, what)
 
 
+def check_no_ids(second: RawTable, names: list[str]) -> None:
+    """Reject ids among the columns to always include: numbers of samples would pass for measurements."""
+    for name in names:
+        if tuple(map(str, second.frame[name])) == second.ids:
+            raise UnreadableInput(
+                Message(Argument("always_include"), f": '{name}' holds the ids of {second.where}; give others")
+            )
+
+
 def with_outcome(raw: RawTable, named: ColumnNames, second: RawTable | None) -> Parts:
     """Separate the outcomes from the features, or take them from the second table."""
-    ids = raw.ids if raw.ids is not None else tuple(map(str, range(1, len(raw.frame) + 1)))
+    if raw.ids is None:
+        raw = replace(raw, ids=tuple(map(str, range(1, len(raw.frame) + 1))))
     if second is not None:
         if not named.outcomes and not named.always_include:
             raise ValueError(
                 Message("expected ", Argument("outcome"), ", the name of a column of ", Argument("outcome_table"))
             )
-        return _joined(raw, ids, named, second)
+        return _joined(raw, named, second)
     if not named.outcomes:
-        return Parts(raw, ids, None)
+        return Parts(raw, None)
     y = pd.DataFrame({name: _tidy(raw, raw.column(name)) for name in named.outcomes})
-    return Parts(raw.without(named.outcomes), ids, y)
+    return Parts(raw.without(named.outcomes), y)
 
 
 def of_classes(parts: Parts, classes: Collection[str]) -> Parts:
@@ -104,12 +117,13 @@ def labels(y: Any) -> npt.NDArray[Any]:
     )
 
 
-def _joined(raw: RawTable, ids: tuple[str, ...], named: ColumnNames, second: RawTable) -> Parts:
-    keys = list(second.ids or ())
+def _joined(raw: RawTable, named: ColumnNames, second: RawTable) -> Parts:
+    ids, keys = raw.ids or (), second.ids or ()
     check_names(keys, second.where, "sample ids")
     check_names(ids, raw.where, "sample ids")
-    found = np.isin(np.array(ids, dtype=object), np.array(keys, dtype=object))
-    if not found.any():
+    row = pd.Index(keys, dtype=object).get_indexer(pd.Index(ids, dtype=object))
+    found = np.flatnonzero(row >= 0)
+    if not len(found):
         raise UnreadableInput(
             Message(
                 f"{second.where}: expected the sample ids of {raw.where}, but none is there: '{ids[0]}' against "
@@ -120,35 +134,22 @@ def _joined(raw: RawTable, ids: tuple[str, ...], named: ColumnNames, second: Raw
                 ", or use the same ids in both",
             )
         )
-    if not found.all():
+    if len(found) < len(ids):
         warnings.warn(
-            f"{int((~found).sum())} of {len(ids)} samples are not in {second.where} and were left out",
+            f"{len(ids) - len(found)} of {len(ids)} samples are not in {second.where} and were left out",
             DataWarning,
             stacklevel=4,
         )
-    kept = tuple(i for i, known in zip(ids, found, strict=True) if known)
-    first = replace(raw, ids=kept) if found.all() else _rows(raw, np.flatnonzero(found))
-    row = {key: i for i, key in enumerate(keys)}
-    beside = _rows(second, np.array([row[i] for i in kept]))
+    first, beside = raw if len(found) == len(ids) else raw.rows(found), second.rows(row[found])
     columns = {name: _tidy(beside, beside.frame[name]) for name in named.outcomes}
     y = pd.DataFrame(columns) if columns else None
     more = named.joined(raw.frame.columns, second.frame.columns)
+    check_no_ids(second, more)
     if more:  # converted here, so that errors name the right file
         features = to_numeric(replace(beside, frame=beside.frame[more]), named.categorical)
         check_finite(replace(beside, frame=features))
         first = replace(first, frame=first.frame.assign(**features))
-    return Parts(first, kept, y, second.where, frozenset(more))
-
-
-def _rows(raw: RawTable, rows: npt.NDArray[np.intp]) -> RawTable:
-    """Return some rows with their ids and line numbers."""
-    ids = None if raw.ids is None else tuple(raw.ids[i] for i in rows)
-    line_of = None if raw.line_of is None else _through(raw.line_of, rows)
-    return replace(raw, frame=raw.frame.iloc[rows].reset_index(drop=True), ids=ids, beside=None, line_of=line_of)
-
-
-def _through(line_of: Any, rows: npt.NDArray[np.intp]) -> Any:
-    return lambda row: line_of(int(rows[row]))
+    return Parts(first, y, second.where, frozenset(more))
 
 
 def _tidy(raw: RawTable, y: pd.Series) -> pd.Series:
@@ -161,7 +162,7 @@ def _tidy(raw: RawTable, y: pd.Series) -> pd.Series:
     infinite = np.isinf(y.to_numpy(np.float64, na_value=np.nan)) if pd.api.types.is_numeric_dtype(y) else np.zeros(0)
     if infinite.any():
         raise UnreadableInput(
-            f"{place(raw, int(infinite.argmax()))}, outcome '{y.name}': expected finite numbers, got an infinite one; "
+            f"{raw.place(int(infinite.argmax()))}, outcome '{y.name}': expected finite numbers, got an infinite one; "
             "correct it, or leave it blank if missing"
         )
     return y

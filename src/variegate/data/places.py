@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from ..messages import Argument, Message, counted
-from .csv_table import MISSING, check_names
-from .encode import place
 from .errors import UnreadableInput
-from .frames import RawTable, open_source
-from .text import normalised, read_bytes, shortened
+from .frames import open_source
+from .plink import read_variants, variant_names
+from .raw import MISSING, RawTable, check_names
+from .text import shortened
 
 _CHROMOSOME = re.compile(r"#?(chr(om(osome)?)?|contig|seq(name|id)?|scaffold|linkage[ _.]?group)", re.IGNORECASE)
 _SHOWN = 5  # names in messages
@@ -46,7 +46,9 @@ def read_places(path: str | Path) -> Places:
            [700.]]), blocks=('1', 'X'))
     """
     if Path(path).suffix.lower() in _PLINK:
-        return _read_plink(path)
+        variants = read_variants(path, alleles=Path(path).suffix.lower() == ".bim")
+        points = variants[["position"]].to_numpy(float)
+        return Places(tuple(variant_names(variants, path)), points, tuple(variants["chromosome"]))
     source = open_source(path)
     chromosome = [name for name in source.columns[1:] if _CHROMOSOME.fullmatch(name)]
     raw = source.read(chromosome)
@@ -70,7 +72,7 @@ def _blocks(raw: RawTable, column: str) -> tuple[str, ...]:
     labels = [str(value) for value in raw.frame[column]]
     for row, label in enumerate(labels):
         if not label:
-            raise UnreadableInput(f"{place(raw, row)}: expected a chromosome in '{column}', got none; fill it in")
+            raise UnreadableInput(f"{raw.place(row)}: expected a chromosome in '{column}', got none; fill it in")
     return tuple(labels)
 
 
@@ -86,49 +88,10 @@ def _points(raw: RawTable, frame: pd.DataFrame, what: str = "the place of a feat
             cell = frame[name].iloc[wrong[0]]
             got = "nothing" if pd.isna(cell) else f"'{shortened(str(cell))}'"
             raise UnreadableInput(
-                f"{place(raw, int(wrong[0]))}: expected a number in '{shortened(str(name))}', {what}, "
+                f"{raw.place(int(wrong[0]))}: expected a number in '{shortened(str(name))}', {what}, "
                 f"got {got} ({counted(len(wrong), 'such cell')}); fill it in"
             )
     return points
-
-
-def _read_plink(path: str | Path) -> Places:
-    """Read a .bim or .map file: chromosome, name, genetic distance, base pair, and perhaps alleles, no header."""
-    lines = [line.split() for line in normalised(read_bytes(path)).split("\n")]
-    for number, cells in enumerate(lines, start=1):
-        if cells and (len(cells) < 4 or not _is_number(cells[3])):
-            raise UnreadableInput(
-                f"{path}, line {number}: expected chromosome, name, distance and base pair, got "
-                f"'{shortened(' '.join(cells))}'; is it PLINK's?"
-            )
-    rows = [cells for cells in lines if cells]
-    places = pd.DataFrame([(cells[0], cells[3], *cells[4:6]) for cells in rows])
-    names = variant_names([cells[1] for cells in rows], places, path)
-    positions = np.array([float(cells[3]) for cells in rows])
-    return Places(tuple(names), positions[:, None], tuple(cells[0] for cells in rows))
-
-
-def variant_names(names: Sequence[str], places: pd.DataFrame, path: str | Path) -> npt.NDArray[Any]:
-    """Return the names of variants (M,); duplicates such as "." are replaced by their place and alleles.
-
-    >>> places = pd.DataFrame({"chromosome": [1, 1, 2], "position": [5, 9, 7], "allele1": list("ACA")})
-    >>> variant_names([".", ".", "rs3"], places, "x.bim").tolist()
-    ['1:5:A', '1:9:C', 'rs3']
-    """
-    found = np.array(names, dtype=object)
-    twice = pd.Series(found, dtype=object).duplicated(keep=False).to_numpy()
-    if twice.any():
-        columns = (places.loc[twice, column].astype(str) for column in places)
-        found[twice] = [":".join(place) for place in zip(*columns, strict=True)]
-        check_names(found.tolist(), str(path), "variants")
-    return found
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        return bool(np.isfinite(float(cell)))
-    except ValueError:
-        return False
 
 
 def rows_of(
@@ -191,7 +154,7 @@ def read_prices(path: str | Path) -> tuple[tuple[str, ...], npt.NDArray[np.float
     prices = _points(raw, raw.frame.iloc[:, -1:], "the price of a feature")[:, 0]
     if (prices < 0).any():
         row = int((prices < 0).argmax())
-        raise UnreadableInput(f"{place(raw, row)}: expected a price of at least 0, got {prices[row]:g}; correct it")
+        raise UnreadableInput(f"{raw.place(row)}: expected a price of at least 0, got {prices[row]:g}; correct it")
     return names, prices
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from .columns import export_rows
 from .errors import UnreadableInput
 from .network import Network, network_from_edges, unambiguous
-from .text import find_delimiter, first_line, line_of, read_text, shortened, without_comments
+from .text import find_delimiter, first_line, read_text, shortened, without_comments
 
 
 def is_string(line: str) -> bool:
@@ -63,17 +63,14 @@ def _links(path: str | Path, text: str) -> pd.DataFrame:
             f"{path}: expected STRING's protein links, with the columns protein1, protein2 and combined_score, "
             f"got '{shortened(header)}'; for a plain edge list use read_edges"
         )
-    delimiter = find_delimiter(path, header)
+    delimiter = find_delimiter(path, text)
     columns = {"a": 0, "b": 1, "score": titles.index("combined_score")}
     rows = export_rows(path, text, delimiter, columns, filled=list(columns))
     score = pd.to_numeric(rows.score, errors="coerce")
     if score.isna().any():
         row = int(score.isna().to_numpy().argmax())
-        line = line_of(path, text, delimiter, row + 1, quoted=False)
-        raise UnreadableInput(
-            f"{path}, line {line}: expected a number as combined_score, got "
-            f"'{shortened(rows.score.iloc[row])}'; correct or delete the line"
-        )
+        link = " ".join(map(shortened, rows.iloc[row]))
+        raise UnreadableInput(f"{path}: expected a number as combined_score, got '{link}'; correct or delete the line")
     return rows.assign(score=score)
 
 

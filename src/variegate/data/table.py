@@ -13,12 +13,12 @@ import pandas as pd
 from ..design import are_constant
 from ..messages import Argument, Message, counted
 from .column_names import ColumnNames
-from .csv_table import check_names
 from .encode import check_finite, fill_missing, missing_counts, one_hot, possible_codes, to_numeric
 from .errors import MissingValues, UnreadableInput
-from .frames import RawTable, open_source
+from .frames import open_source
 from .ids import with_ids
 from .outcome import Parts, check_column, of_classes, read_second, with_outcome
+from .raw import RawTable, check_names
 from .text import shortened, trusting
 
 _POLICIES = ("error", "drop_samples", "drop_features", "impute")
@@ -167,7 +167,7 @@ def _read(source: Any, outcome_table: Any, named: ColumnNames, delimiter: str | 
     if not turned:
         named.check(first.where, first.columns, second)
     # with samples in columns, each column holds all features, so none can be read by itself
-    raw = first.read(None if turned and named.categorical else named.words, None if turned else named.outcomes)
+    raw = first.read(None if turned and named.categorical else named.words)
     if turned:
         beside = [name for name in named.drop if name in raw.frame.columns]
         raw = _transposed(raw.without(beside), named.id_column)
@@ -179,7 +179,7 @@ def _read(source: Any, outcome_table: Any, named: ColumnNames, delimiter: str | 
     if second is None:
         return with_outcome(raw, named, None)
     words = {name for name in (*named.categorical, named.outcome_id) if name is not None}
-    return with_outcome(raw, named, read_second(second.read(words, named.outcomes), named.outcome_id))
+    return with_outcome(raw, named, read_second(second.read(words), named.outcome_id))
 
 
 def _finish(parts: Parts, missing: str, given: Mapping[str, Any], named: ColumnNames) -> Table:
@@ -267,8 +267,7 @@ def _transposed(raw: RawTable, id_column: str | None) -> RawTable:
     check_names(names, raw.where, "rows (features)")
     turned = body.T.infer_objects()
     turned.columns = pd.Index(names)
-    line_of = None  # a row is now a sample, not a line of the file
-    return RawTable(turned.reset_index(drop=True), raw.where, tuple(map(str, body.columns)), None, line_of)
+    return RawTable(turned.reset_index(drop=True), raw.where, tuple(map(str, body.columns)))
 
 
 def _check_values(given: Mapping[str, Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import gzip
 import io
@@ -11,9 +10,8 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from ..messages import Argument, Message, Words
 from .errors import UnreadableInput
@@ -41,8 +39,6 @@ _OTHER_FORMATS = {
 _EMPTY = "expected a file with content, got an empty one; download or export it again"
 _BLANK_LINE = re.compile(r"^[ \t]+$", re.MULTILINE)
 _DELIMITERS = "\t,; |"
-_LONGEST_HEADER = 1000  # lines
-_LONGEST_BLANK = 1 << 16  # bytes; smaller files are checked for anything but blanks
 csv.field_size_limit(2**31 - 1)  # annotation columns can exceed the default of 128 kB
 
 
@@ -128,12 +124,23 @@ def read_text(path: str | Path | Loaded) -> str:
     if isinstance(path, Loaded):
         return path.text
     content = read_bytes(path)
-    check_text(path, content)
-    return normalised(content)
+    _check_format(path, content)
+    try:
+        text = content.decode("utf-8-sig").rstrip("\x1a")  # the end-of-file mark of old programs
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise UnreadableInput(
+            f"{path}, line {line}: expected UTF-8 text, got the byte 0x{content[error.start]:02x}; save it as UTF-8"
+        ) from None
+    if not text or text.isspace():
+        raise UnreadableInput(f"{path}: {_EMPTY}")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    maybe_blank = text[0] in " \t" or "\n " in text or "\n\t" in text  # far faster than the regular expression
+    return _BLANK_LINE.sub("", text) if maybe_blank else text
 
 
-def check_text(path: str | Path, content: bytes) -> None:
-    """Reject content that is not UTF-8 text."""
+def _check_format(path: str | Path, content: bytes) -> None:
+    """Reject content that is another format than text."""
     for magic, name in _OTHER_FORMATS.items():
         if content[: len(magic)].lower() == magic.lower():
             raise UnreadableInput(
@@ -143,56 +150,24 @@ def check_text(path: str | Path, content: bytes) -> None:
     if content.startswith((b"\xff\xfe", b"\xfe\xff")) or content[:200].count(b"\0") * 3 > len(content[:200]):
         raise UnreadableInput(f"{path}: expected UTF-8 text, got what looks like UTF-16; save it as UTF-8")
     if b"\0" in content:
-        line = content[: content.index(b"\0")].count(b"\n") + 1
+        line = content.count(b"\n", 0, content.index(b"\0")) + 1
         raise UnreadableInput(f"{path}, line {line}: expected text, got binary data; is this the right file?")
-    wrong = None if content.isascii() else _first_undecodable(content)
-    if wrong is not None:
-        line = content[:wrong].count(b"\n") + 1
-        raise UnreadableInput(
-            f"{path}, line {line}: expected UTF-8 text, got the byte 0x{content[wrong]:02x}; save it as UTF-8"
-        )
-    if len(content) < _LONGEST_BLANK and not normalised(content).strip():
-        raise UnreadableInput(f"{path}: {_EMPTY}")
 
 
-def normalised(content: bytes) -> str:
-    """Return UTF-8 bytes as text, without a byte-order mark, line ends as newlines, blank lines empty."""
-    text = content.decode("utf-8-sig").rstrip("\x1a")  # the end-of-file mark of old programs
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    maybe_blank = (
-        text.startswith((" ", "\t")) or "\n " in text or "\n\t" in text
-    )  # far faster than the regular expression
-    return _BLANK_LINE.sub("", text) if maybe_blank else text
-
-
-def _first_undecodable(content: bytes) -> int | None:
-    """Return the position of the first byte that is not UTF-8, or None, without decoding everything at once."""
-    view, start, step = memoryview(content), 0, 1 << 20
-    while start < len(content):
-        try:
-            used = codecs.utf_8_decode(view[start : start + step], "strict", start + step >= len(content))[1]
-        except UnicodeDecodeError as error:
-            return start + error.start
-        start += used
-    return None
-
-
-def find_delimiter(path: str | Path, line: str) -> str:
-    r"""Return the delimiter of a header or first line: tab, comma, semicolon, space or bar, in this order.
+def find_delimiter(path: str | Path, text: str) -> str:
+    r"""Return the delimiter of the first record: tab, comma, semicolon, space or bar, in this order.
 
     >>> find_delimiter("genes.tsv", "a, b\tc")
     '\t'
     """
     for delimiter in _DELIMITERS:
-        cells = next(
-            csv.reader(io.StringIO(line.strip(" "), newline=""), delimiter=delimiter, skipinitialspace=True), []
-        )
-        if len(cells) > 1:
+        cells = next(records(path, text, delimiter), Record(1, [])).cells
+        if len(cells) > 1 and cells[1:] != [""]:
             return delimiter
     raise UnreadableInput(
         Message(
             f"{path}: expected columns separated by tabs, commas, semicolons, spaces or bars, but the first line has "
-            f"only one: '{shortened(line)}'; give ",
+            f"only one: '{shortened(first_line(text))}'; give ",
             Argument("delimiter"),
         )
     )
@@ -209,23 +184,20 @@ def check_delimiter(delimiter: str | None) -> None:
 def records(path: str | Path, text: str, delimiter: str, quoted: bool = True) -> Iterator[Record]:
     """Yield the records of delimited text, without blank lines; with `quoted=False` quotes are ordinary characters."""
     reader = csv.reader(
-        _lines(text),
+        lines_of(text),
         delimiter=delimiter,
         skipinitialspace=True,
         quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
     )
-    while True:
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise UnreadableInput(f"{path}, line {reader.line_num}: not a readable record ({error})") from None
-        if cells:
-            yield Record(reader.line_num, cells)
+    try:
+        for cells in reader:
+            if cells:
+                yield Record(reader.line_num, cells)
+    except csv.Error as error:
+        raise UnreadableInput(f"{path}, line {reader.line_num}: not a readable record ({error})") from None
 
 
-def _lines(text: str) -> Iterator[str]:
+def lines_of(text: str) -> Iterator[str]:
     """Yield lines with their ends; io.StringIO would first copy the text at four bytes per character."""
     start = 0
     while stop := text.find("\n", start) + 1:
@@ -233,6 +205,36 @@ def _lines(text: str) -> Iterator[str]:
         start = stop
     if start < len(text):
         yield text[start:]
+
+
+def first_line(text: str) -> str:
+    """Return the first line that is not blank, or ""."""
+    return next((line for line in lines_of(text) if line.strip()), "").rstrip("\n")
+
+
+def refuse(path: str | Path, text: str, delimiter: str, width: int, error: Exception, quoted: bool = True) -> NoReturn:
+    """Raise an error that names the line that pandas could not read."""
+    if "EOF inside string" in str(error):
+        raise UnreadableInput(open_quote(path, text, delimiter)) from None
+    check_widths(path, text, delimiter, width, quoted)
+    raise UnreadableInput(f"{path}: not a readable table ({shortened(str(error), 120)})") from None
+
+
+def check_widths(
+    path: str | Path, text: str, delimiter: str, width: int, quoted: bool = True, *, short: bool = False
+) -> None:
+    """Reject the first record below the top one that has more cells than `width`, or with `short` also fewer."""
+    rows = records(path, text, delimiter, quoted)
+    model = "the first line" if len(next(rows).cells) == width else "the first row below it"
+    for record in rows:
+        if len(record.cells) > width or (short and len(record.cells) < width):
+            raise UnreadableInput(
+                Message(
+                    f"{path}, line {record.line}: expected {width} columns as in {model}, got {len(record.cells)}; "
+                    "correct the line, or give ",
+                    Argument("delimiter"),
+                )
+            )
 
 
 def open_quote(path: str | Path, text: str, delimiter: str) -> str:
@@ -252,29 +254,7 @@ def without_comments(text: str, is_header: Callable[[str], bool] = lambda line: 
 
 def is_comment(line: str) -> bool:
     """Whether a line begins with '#'."""
-    return line.startswith("#") or line.lstrip(" ").startswith("#")
-
-
-def line_of(path: str | Path, text: str, delimiter: str, row: int, quoted: bool = True) -> int:
-    """Return the line, from 1, on which a record, from 0, ends."""
-    found = islice(records(path, text, delimiter, quoted), row, None)
-    return next((record.line for record in found), row + 1)
-
-
-def first_record(text: str) -> str:
-    """Return the first line that is not blank, with the lines that a quoted cell in it continues on."""
-    line = first_line(text)
-    whole, lines = line, io.StringIO(text[text.index(line) + len(line) + 1 :]) if line.count('"') % 2 else ()
-    for more in islice(lines, _LONGEST_HEADER):
-        whole += "\n" + more.rstrip("\n")
-        if more.count('"') % 2:
-            return whole
-    return line
-
-
-def first_line(text: str) -> str:
-    """Return the first line that is not blank, or ""."""
-    return next((line for line in io.StringIO(text) if line.strip()), "").rstrip("\n")
+    return line.lstrip(" ").startswith("#")
 
 
 def shortened(cell: str, width: int = 40) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from ..checks import generator
 from .simulation import Simulation, check_task, draw_outcome
-from .temperature import gaussian_bumps
 
 
 def make_spatial_field(
@@ -61,3 +61,19 @@ def make_spatial_field(
         centres=centres,
         widths=width,
     )
+
+
+def gaussian_bumps(points: npt.ArrayLike, centres: npt.ArrayLike, widths: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Return basis functions exp(−‖x_n − c_m‖² / w_m²), shape (N, M).  Paper: section 5.2.
+
+    >>> gaussian_bumps([[0.0], [1.0]], [[0.0], [1.0]], [1.0, 1.0]).round(2)
+    array([[1.  , 0.37],
+           [0.37, 1.  ]])
+    """
+    x, c = np.asarray(points, dtype=float), np.asarray(centres, dtype=float)
+    w = np.broadcast_to(np.asarray(widths, dtype=float), len(c))
+    d2 = np.zeros((len(x), len(c)))
+    for axis in range(x.shape[1]):
+        d2 += (x[:, None, axis] - c[None, :, axis]) ** 2
+    bumps: npt.NDArray[np.float64] = np.exp(-d2 / w**2)
+    return bumps

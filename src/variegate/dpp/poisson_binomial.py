@@ -86,9 +86,11 @@ def shift_for_size(log_odds: FloatArray, expected_size: float) -> float:
     if not 0 < expected_size < len(log_odds):
         return np.inf
 
-    def excess(c: float) -> float:
-        return float(expit(log_odds + c).sum() - expected_size)
-
     reach = abs(np.log(expected_size)) + abs(np.log(len(log_odds) - expected_size))
     width = float(np.abs(log_odds).max()) + 50.0 + np.log(len(log_odds)) + reach
-    return float(brentq(excess, -width, width, xtol=1e-13, rtol=8.9e-16))
+    # brentq keeps its function in a reference cycle, so the function must not keep the arrays
+    return float(brentq(_excess, -width, width, args=(log_odds, expected_size), xtol=1e-13, rtol=8.9e-16))
+
+
+def _excess(c: float, log_odds: FloatArray, expected_size: float) -> float:
+    return float(expit(log_odds + c).sum() - expected_size)

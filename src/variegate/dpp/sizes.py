@@ -107,11 +107,15 @@ class Sums(NamedTuple):
             low -= 2 * (high - low)
         while self.expected(high) < expected_size:
             high += 2 * (high - low)
-        return float(brentq(lambda t: self.expected(t) - expected_size, low, high, xtol=1e-12))
+        return float(brentq(_excess, low, high, args=(self, expected_size), xtol=1e-12))
 
     def shifted(self, t: float) -> "Sums":
         """The law with t added to θ."""
         return self._replace(log_sums=self.log_sums + t * np.arange(len(self.log_sums)))
+
+
+def _excess(t: float, law: Sums, expected_size: float) -> float:
+    return law.expected(t) - expected_size
 
 
 def largest_sum(rank: int) -> int:

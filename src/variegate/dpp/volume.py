@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -34,7 +34,8 @@ class Volume:
     _cosines: GramRows = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        cosines = GramRows(self._compute_cosines, len(self.phi), max(self.phi.nbytes // 2, 1 << 23))
+        # of the rows, not of self: a reference cycle would keep Φ until the cyclic collector runs
+        cosines = GramRows(partial(_cosines, self.rows), len(self.phi), max(self.phi.nbytes // 2, 1 << 23))
         object.__setattr__(self, "_cosines", cosines)
 
     @property
@@ -136,15 +137,16 @@ class Volume:
         R = linalg.qr(self.rows.units(S).T, mode="r")[0][: len(S)]
         return np.asarray(R.T * np.sign(np.diag(R)))
 
-    def _compute_cosines(self, items: IntArray) -> FloatArray:
-        """Cosines of some items with all items (n, M)."""
-        units = self.rows.units(items)
-        found = np.empty((len(items), len(self.phi)))
-        for block in row_blocks(*self.phi.shape):
-            found[:, block] = units @ self.rows.units(block).T
-        return found
-
     def _outside(self, items: IntArray, S: IntArray) -> FloatArray:
         """Squared residuals after projection onto the span of S, without cancellation."""
         span, _ = self.rows.span(S)
         return np.square(span.outside(self.rows.units(items), self.rows.tolerance(items)).length)
+
+
+def _cosines(rows: Rows, items: IntArray) -> FloatArray:
+    """Cosines of some items with all items (n, M)."""
+    units = rows.units(items)
+    found = np.empty((len(items), len(rows.phi)))
+    for block in row_blocks(*rows.phi.shape):
+        found[:, block] = units @ rows.units(block).T
+    return found

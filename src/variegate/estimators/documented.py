@@ -83,8 +83,8 @@ ATTRIBUTES = """Attributes
     groups_ : list of Group
         Groups of features that can replace each other, with the probability that one of them is in the set.
     posterior_ : variegate.Posterior
-        The posterior over sets: sample, map, condition, alternatives, groups, diagnostics. Its features are columns
-        or groups, named by column; `as_support` turns a set of them into columns.
+        The posterior over sets: sample, map, condition, alternatives, groups, diagnostics. It speaks of columns of X,
+        by number or name; `as_support` turns a set of them into a mask.
     converged_, n_iter_ :
         Whether `tol` was reached, and the laps or iterations it took.
     elbo_, elbo_trace_ :

@@ -13,8 +13,8 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ..candidates import Candidates, reference_columns
-from ..checks import check_labels
-from ..groups import Group
+from ..checks import check_labels, is_number
+from ..groups import Group, numbered
 from ..inference import Certificate, Fit, Sample
 from ..large import LargeTable, as_large_table, is_out_of_core
 from ..likelihoods import end_of_fit, new_rows, table, unsettled_of
@@ -222,7 +222,8 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def publish(self, found: Selection) -> Self:
         """Set the fitted attributes from a selection."""
         fitted = found.posterior.fit
-        self.selection_, self.posterior_, self.support_ = found, found.posterior, found.support
+        self.selection_, self.support_ = found, found.support
+        self.posterior_ = found.posterior.of_columns(found.candidates, found.column_names)
         self.inclusion_probabilities_, self.inclusion_errors_ = found.inclusion_probabilities, found.inclusion_errors
         if isinstance(fitted, Fit):
             self.elbo_, self.elbo_trace_ = fitted.elbo, fitted.elbo_trace
@@ -245,7 +246,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def groups_(self) -> list[Group]:
         """Groups of features that can replace each other, most probable first; see `Posterior.groups`."""
         check_is_fitted(self)
-        return self.selection_.groups
+        return numbered(self.selection_.groups, self.selection_.candidates.first_columns)
 
     @property
     def panel_(self) -> Panel:
@@ -280,7 +281,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         size : as n_features_to_select; None: the smallest that is enough, or what the budget allows
         include, exclude : features that are measured already, and that cannot be measured
         costs, budget : a price for each column, (M,) or {column: price}, the dearest column of a feature counting; and
-            what all features together may cost
+            what all features together may cost, beside those included, which cost nothing more
         diversity : as in the constructor; None: the same
 
         >>> from variegate import DiverseRegressor
@@ -300,6 +301,8 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             return found.choose(k)
         if k is not None:
             raise ValueError(f"size must be None if a budget is given, got {size!r}: the budget decides the size.")
+        if not (is_number(budget) and budget >= 0):
+            raise ValueError(f"budget must be a number from 0, got {budget!r}.")
         return found.affordable(self.selection_.costs(costs), float(budget))
 
     @one_blas_thread
@@ -321,18 +324,21 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         numbers = [number_to_select(k, U) for k in asked]
         for size, k in zip(numbers, asked, strict=True):
             check_size(size, k, U, most)
-        panels = self.selection_.panels()
+        found = self.selection_
+        panels = found.panels()
         by_prediction = self.choose == "prediction"
-        chosen = {k: panels.choose(k).features if by_prediction else self.posterior_.map(k) for k in numbers if k}
-        return {k: self.as_support(S) for k, S in chosen.items()}
+        chosen = {k: panels.choose(k).features if by_prediction else found.posterior.map(k) for k in numbers if k}
+        return {k: found.candidates.mask(S) for k, S in chosen.items()}
 
     def as_support(self, features: Any) -> NDArray[np.bool_]:
-        """Return the columns (M,) of a set of features of `posterior_`, given by position there or by name.
+        """Return the columns (M,) of a set of features, given by name or column, as a mask like `support_`.
 
-        With always_include, groups, screening or constant columns, positions in the posterior are not columns of X.
+        A column stands for its block; columns that are always included are added.
         """
         check_is_fitted(self)
-        return self.selection_.candidates.mask(self.posterior_.positions(features))
+        found = np.zeros(self.n_features_in_, dtype=bool)
+        found[self.posterior_.positions(features)] = found[self.selection_.candidates.always] = True
+        return found
 
     @one_blas_thread
     def _laws(self, X: Any) -> list[PredictiveMixture]:

@@ -10,14 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..data import UnreadableInput, check_names, in_brief, optional, variant_names
+from ..data import UnreadableInput, check_names, optional, read_individuals, read_variants, variant_names
 from ..types import IntArray
 from .protocol import Block, Work, blocks_of, here
 
 MAGIC = b"\x6c\x1b\x01"
-BIM = {0: "chromosome", 1: "name", 3: "position", 4: "allele1", 5: "allele2"}
-PLACE = ("chromosome", "position", "allele1", "allele2")
-FAM = {0: "family", 1: "sample"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,21 +68,14 @@ def open_genotypes(path: str | Path) -> Genotypes:
     """Open a .bed file with its .bim and .fam."""
     path = Path(path)
     _check_exists(path)
-    bim, fam = _side_file(path.with_suffix(".bim"), BIM), _side_file(path.with_suffix(".fam"), FAM)
+    bim, fam = read_variants(path.with_suffix(".bim"), alleles=True), read_individuals(path.with_suffix(".fam"))
     _check_size(path, len(fam), len(bim))
-    positions = pd.to_numeric(bim["position"], errors="coerce")
-    if positions.isna().any():
-        line = int(positions.isna().to_numpy().argmax())
-        raise UnreadableInput(
-            f"{path.with_suffix('.bim')}, line {line + 1}: expected a position in base pairs, got "
-            f"{bim['position'].iloc[line]!r}; is it PLINK's?"
-        )
     return Genotypes(
         path,
-        names=variant_names(bim["name"].tolist(), bim[list(PLACE)], path.with_suffix(".bim")),
+        names=variant_names(bim, path.with_suffix(".bim")),
         samples=_samples(fam, path.with_suffix(".fam")),
         chromosomes=bim["chromosome"].to_numpy(dtype=object),
-        positions=positions.to_numpy(dtype=np.int64),
+        positions=bim["position"].to_numpy(dtype=np.int64),
     )
 
 
@@ -121,15 +111,3 @@ def _check_size(path: Path, n: int, m: int) -> None:
             f"{path}: expected {expected:,} bytes for the {n:,} individuals of {path.with_suffix('.fam').name} and "
             f"the {m:,} variants of {path.with_suffix('.bim').name}, got {found:,}: {why}; copy all three again"
         )
-
-
-def _side_file(path: Path, columns: dict[int, str]) -> pd.DataFrame:
-    """Read some of the six columns of a .bim or .fam file."""
-    kinds = {i: "category" if name in ("chromosome", "allele1", "allele2") else str for i, name in columns.items()}
-    try:
-        frame = pd.read_csv(path, sep=r"\s+", header=None, usecols=list(columns), dtype=kinds, na_filter=False)
-    except Exception as error:  # the parser raises many types
-        raise UnreadableInput(
-            f"{path}: expected six columns, as PLINK writes them, but it cannot be read ({in_brief(error)})"
-        ) from None
-    return frame.set_axis(list(columns.values()), axis=1)

@@ -280,9 +280,11 @@ class ApproximateLikelihood:
         level = (
             self._null + float(mean[s:first].sum()) - self._design.centre[S] @ beta - self._covariates.centre @ delta
         )
-        covariance = factor.inverse()
-        spread = np.square(self._covariates.inverse_scale) * covariance.diagonal()[first:]
-        return Coefficients(float(level), beta, covariance[:s, :s] * np.outer(units, units), delta, spread)
+        scale = np.concatenate([units, np.ones(first - s), self._covariates.inverse_scale])
+        joint = factor.inverse() * np.outer(scale, scale)
+        if not self._intercept:
+            joint = np.insert(np.insert(joint, s, 0.0, axis=0), s, 0.0, axis=1)
+        return Coefficients(float(level), beta, joint[:s, :s], delta, joint)
 
     def predictive(self, S: IntArray, X_new: Any, covariates: Any = None) -> Predictive:
         """The law of new rows (n, M), averaged over the posterior of the coefficients."""

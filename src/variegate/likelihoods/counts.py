@@ -209,6 +209,13 @@ class NegativeBinomial(Laplace[NegativeBinomialTerms]):
     def _law(self, mean: FloatArray, variance: FloatArray) -> Predictive:
         return count_law(mean, np.sqrt(variance), self.nuisance)
 
+    def _higher(self, eta: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+        if self._mean * self.nuisance < LEAST_EXCESS * (1.0 - 1e-9):  # nearly Poisson, whose evidence is without them
+            return None
+        weight = self.terms.derivatives(eta).weight
+        p = expit(eta + self.terms.offset + np.log(self.terms.dispersion))
+        return -weight * (1.0 - 2.0 * p), -weight * (1.0 - 6.0 * p * (1.0 - p))
+
     def draw_predictor(
         self, S: IntArray, c: float, auxiliary: Auxiliary | None, rng: np.random.Generator
     ) -> "CountPredictor":

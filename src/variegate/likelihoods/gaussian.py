@@ -85,6 +85,11 @@ class Gaussian:
         """M."""
         return self._data.design.shape[1]
 
+    @property
+    def rows_left(self) -> float:
+        """N − p: how many rows the intercept and the covariates leave to be explained."""
+        return self._data.dof
+
     def with_slab_precision(self, c: float) -> Self:
         """Return the same data, noise prior and caches with another slab precision."""
         twin = copy.copy(self)
@@ -211,11 +216,11 @@ class Gaussian:
         mean = to_units * factor.mean()
         a, b = self._shape, self._rate(factor)
         unit = b / (a - 1.0) if a > 1 else np.inf
-        known = factor.inverse() * np.outer(to_units, to_units)
-        covariance = unit * known if a > 1 else np.full_like(known, np.inf)
+        known = data.joint_covariance(S, factor)
+        joint = unit * known if a > 1 else np.full_like(known, np.inf)
         delta = data.fixed_coefficients(S, factor.mean())
         intercept = data.y_mean - float(data.design.centre[S] @ mean) - float(data.covariates.centre @ delta)
-        return Coefficients(intercept, mean, covariance, delta, unit * data.fixed_variances(S, factor), 2.0 * a)
+        return Coefficients(intercept, mean, joint[: len(S), : len(S)], delta, joint, 2.0 * a)
 
     def predictive(self, S: IntArray, X_new: Any, covariates: Any = None) -> Predictive:
         """Student-t law of new rows: scale² = b_n/a_n (1 + 1/n + |q|² + x̃ᵀΛ_S⁻¹x̃), dof = 2a_n."""

@@ -98,14 +98,18 @@ class Projected:
         out: FloatArray = self.covariates.inverse_scale * (self.to_basis @ delta)
         return out
 
-    def fixed_variances(self, S: IntArray, factor: Factor) -> FloatArray:
-        """Variances of the covariates' coefficients in their units (p_all,), over that of the noise.
+    def joint_covariance(self, S: IntArray, factor: Factor) -> FloatArray:
+        """Covariance of the coefficients of S, of the level at the means, and of the covariates' (s + 1 + p_all).
 
-        In the basis they are I + L_SΛ⁻¹L_Sᵀ: the variance given the coefficients of S, plus that from those.
+        Over the variance of the noise, in the units of the columns. In the basis, the covariates' coefficients given
+        those of S have covariance I and mean Qᵀy − L_Sβ.
         """
-        T = self.covariates.inverse_scale[:, None] * self.to_basis
-        V = factor.half_solve(np.ascontiguousarray((T @ self.loadings[:, S]).T))
-        return np.asarray(np.square(T).sum(axis=1) + np.square(V).sum(axis=0))
+        inverse, T = factor.inverse(), self.covariates.inverse_scale[:, None] * self.to_basis
+        A = np.vstack([np.diag(self.design.inverse_scale[S]), np.zeros((1, len(S))), -T @ self.loadings[:, S]])
+        found: FloatArray = A @ inverse @ A.T
+        found[len(S), len(S)] = 1.0 / self.n
+        found[len(S) + 1 :, len(S) + 1 :] += T @ T.T
+        return found
 
 
 def _without_rounding(residual: FloatArray, largest: float, weights: FloatArray) -> tuple[FloatArray, float]:

@@ -21,14 +21,14 @@ class Coefficients(NamedTuple):
     intercept: float
     mean: FloatArray  # (|S|,)
     covariance: FloatArray  # (|S|, |S|)
-    covariates: FloatArray  # (p,) posterior means for the columns that are always in the model
-    covariate_variances: FloatArray = np.empty(0)  # (p,)
+    covariates: FloatArray  # δ (p,) posterior means for the columns that are always in the model
+    joint: FloatArray = np.empty((0, 0))  # covariance of those of S, the level where all columns are at their means, δ
     dof: float = np.inf  # of the Student-t law; ∞: Gaussian
 
     @property
     def scales(self) -> FloatArray:
         """Scales (|S| + p,) of the coefficients of S and of the covariates; √variance if Gaussian."""
-        variances = np.concatenate([np.diag(self.covariance), self.covariate_variances])
+        variances = np.concatenate([np.diag(self.covariance), np.diag(self.joint)[len(self.mean) + 1 :]])
         shrink = 1.0 if np.isinf(self.dof) else np.sqrt(max(self.dof - 2.0, 0.0) / self.dof)
         return np.asarray(shrink * np.sqrt(variances))
 

@@ -26,8 +26,12 @@ def correction(V: FloatArray, copies: FloatArray, skewness: FloatArray) -> float
     """1/12 Σ_{i≠j} a_i a_j r_ij³; V (k, N) has r_ij = v_iᵀv_j / |v_i||v_j|, and each row counts `copies` times."""
     V = V / np.sqrt(np.einsum("ij,ij->j", V, V))
     a = copies * skewness
-    whole = _tensor_square(V, a) if len(V) ** 2 < 3 * V.shape[1] else _gram_cube(V, a)
-    return (whole - float(a @ skewness)) / 12.0
+    return (cubes(V, a) - float(a @ skewness)) / 12.0
+
+
+def cubes(V: FloatArray, a: FloatArray) -> float:
+    """Σ_ij a_i a_j (v_iᵀv_j)³ for V (k, N), a (N,)."""
+    return _tensor_square(V, a) if len(V) ** 2 < 3 * V.shape[1] else _gram_cube(V, a)
 
 
 def _tensor_square(V: FloatArray, a: FloatArray) -> float:

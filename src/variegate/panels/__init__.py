@@ -2,6 +2,7 @@
 
 from .averaged import Weighted as Weighted
 from .averaged import posterior_reference as posterior_reference
+from .choose import check_diversity as check_diversity
 from .choose import no_covariates as no_covariates
 from .choose import panel
 from .choose import prepared as prepared

@@ -41,6 +41,7 @@ def posterior_reference(
     The covariates are in all sets; the terms already contain the row weights.
     """
     K, N = len(outcomes), design.shape[0]
+    C = covariates.column_rows(np.arange(covariates.shape[1]))
     n = max(FEWEST_DRAWS, min(DRAWS, DRAWN_ENTRIES // (K * N)))
     shares = np.array([one.weight for one in outcomes[0]])
     shares /= shares.sum()
@@ -48,9 +49,9 @@ def posterior_reference(
     draws = np.stack([[_drawn(sets[i], design, covariates, rng) for sets in outcomes] for i in chosen])
     eta = np.stack([_averaged(sets, design, covariates) for sets in outcomes])
     if outcomes[0][0].law.link is None:
-        return Reference(eta, terms, np.array([[one.noise for one in sets] for sets in outcomes]) @ shares, draws)
+        return Reference(eta, terms, np.array([[one.noise for one in sets] for sets in outcomes]) @ shares, draws, C)
     dispersion = float(shares @ [one.law.dispersion for one in outcomes[0]])
-    return Reference(eta, [_as_variable(t, e, dispersion) for t, e in zip(terms, eta, strict=True)], None, draws)
+    return Reference(eta, [_as_variable(t, e, dispersion) for t, e in zip(terms, eta, strict=True)], None, draws, C)
 
 
 def _as_variable(terms: Terms, eta: FloatArray, dispersion: float) -> Terms:
@@ -82,19 +83,23 @@ def _averaged(sets: Sequence[Weighted], design: Design, covariates: Design) -> F
 
 
 def _drawn(one: Weighted, design: Design, covariates: Design, rng: np.random.Generator) -> FloatArray:
-    """A predictor (N,) with coefficients drawn from their posterior given the set; the level is not drawn."""
+    """A predictor (N,) with coefficients drawn from their posterior given the set."""
     S, found = one.columns, one.coefficients
     stretch = 1.0 if np.isinf(found.dof) else np.sqrt(found.dof / rng.chisquare(found.dof))
-    beta = found.mean + stretch * (_root(found) @ rng.standard_normal(len(S)))
-    delta = found.covariates + stretch * found.scales[len(S) :] * rng.standard_normal(covariates.shape[1])
-    around = _predictor(design, S, beta) + _predictor(covariates, np.arange(len(delta)), delta)
-    return np.asarray(_level(one, design, covariates) + around)
+    root = _root(found)
+    off = stretch * (root @ rng.standard_normal(len(root)))
+    beta, level, delta = np.split(off, [len(S), len(S) + 1])
+    around = _predictor(design, S, found.mean + beta)
+    around += _predictor(covariates, np.arange(len(found.covariates)), found.covariates + delta)
+    return np.asarray(_level(one, design, covariates) + level.sum() + around)
 
 
 def _root(found: Coefficients) -> FloatArray:
-    """A with AAᵀ the scale matrix of the coefficients; zero if that is not finite."""
+    """A with AAᵀ the joint scale matrix of the coefficients; zero if that is not finite."""
     shrink = 1.0 if np.isinf(found.dof) else max(found.dof - 2.0, 0.0) / found.dof
-    if not np.isfinite(found.covariance).all():
-        return np.zeros_like(found.covariance)
-    values, vectors = np.linalg.eigh(shrink * found.covariance)
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+    if not np.isfinite(found.joint).all():
+        return np.zeros_like(found.joint)
+    scales = np.sqrt(found.joint.diagonal())  # the columns may have very different units
+    inverse = np.divide(1.0, scales, out=np.zeros_like(scales), where=scales > 0)
+    values, vectors = np.linalg.eigh(found.joint * np.outer(inverse, inverse))
+    return np.asarray(scales[:, None] * vectors * np.sqrt(shrink * np.maximum(values, 0.0)))

@@ -4,10 +4,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.special import logit
 
 from ..candidates import Candidates, by_column, choose_candidates, group_of_columns
-from ..design import Design
+from ..checks import is_number
+from ..design import Design, are_constant
 from ..dpp import Rows, Volume
 from ..likelihoods import Logits, PoissonTerms, Squares, Terms, sample_weights, table
 from ..naming import column_labels, find_positions
@@ -53,7 +55,7 @@ def panel(
     size : number of features
     similarity, diversity : as for the estimators
     weights : (N,), optional, of the rows
-    include, exclude : columns that are measured already, and that cannot be measured
+    include, exclude : columns that are measured already, which count in the size, and that cannot be measured
     blocks : (M,) labels or {column: label}, optional, of columns that are measured together
     noise : variance of the outcome that the model does not explain, for numbers; None: the variance that it explains
 
@@ -62,6 +64,7 @@ def panel(
     ['x1', 'x3']
     """
     names = np.asarray(X.columns, dtype=object) if hasattr(X, "columns") else None
+    check_diversity(diversity)
     X = table(X)
     N, M = X.shape
     row_weights = sample_weights(weights, N)
@@ -70,22 +73,26 @@ def panel(
     groups = group_of_columns(by_column(blocks, names, M, "blocks"))
     candidates = choose_candidates(M, NOTHING, groups, varying=whole.varying)
     design = whole.take(candidates.columns)
-    terms, s2 = _terms(task, row_weights), None
-    if task == "regression":
-        spread = row_weights @ np.square(eta - (eta @ row_weights / row_weights.sum())[:, None]).T / row_weights.sum()
-        s2 = np.maximum(spread if noise is None else np.broadcast_to(np.asarray(noise, float), len(eta)), 1e-300)
+    terms = _terms(task, row_weights)
+    s2 = _noise(noise, eta, row_weights) if task == "regression" else None
     volume = None
     if diversity > 0:
         volume = Volume(Rows.of(similarity_features(similarity, design, row_weights, candidates, names)))
 
-    def features(given: Any, what: str) -> IntArray:
-        columns = find_positions(given, names, M, what)
+    labels = column_labels(names, M)
+    classes = np.arange(max(len(eta), 2)) if task == "classification" else None
+
+    def features(columns: IntArray) -> IntArray:
         return np.unique(candidates.unit[np.isin(candidates.columns, columns)])
 
+    included, excluded = find_positions(include, names, M, "include"), find_positions(exclude, names, M, "exclude")
+    constant = np.setdiff1d(included, candidates.columns)
+    if len(constant):
+        raise ValueError(f"include must hold columns that vary, got {labels[constant[0]]!r}, which is constant.")
     among = prepared(
         design, Reference(eta, [terms] * len(eta), s2), candidates, volume, diversity,
-        no_covariates(row_weights), candidates.unit_names(column_labels(names, M)), names, Outcome(LINKS[task]),
-        included=features(include, "include"), excluded=features(exclude, "exclude"),
+        no_covariates(row_weights), candidates.unit_names(labels), names, Outcome(LINKS[task], classes),
+        included=features(included), excluded=features(excluded),
     )  # fmt: skip
     return among.choose(size)
 
@@ -105,8 +112,8 @@ def prepared(
     excluded: IntArray = NOTHING,
 ) -> Panels:
     """The panels that have some features and lack others, with the search for them."""
-    fixed = np.vstack([np.ones(design.shape[0]), covariates.column_rows(np.arange(covariates.shape[1]))])
-    form = Form(design, reference.curvature, reference.targets, fixed, Units.of(candidates.unit))
+    _check_conditions(included, excluded, volume, labels)
+    form = Form(design, reference.curvature, reference.targets, reference.fixed, Units.of(candidates.unit))
     unknown = reference.uncertainty
     tolerance = min(HIDDEN * float(form.total.sum()), np.inf if unknown is None else unknown)
     open_ = np.ones(candidates.n_units, dtype=bool)
@@ -123,6 +130,27 @@ def prepared(
     return Panels(search, reference, candidates, labels, names, covariates, outcome, likely[open_[likely]])
 
 
+def check_diversity(diversity: Any) -> None:
+    """Raise unless it is a number from 0."""
+    if not (is_number(diversity) and diversity >= 0):
+        raise ValueError(f"diversity must be a number from 0, got {diversity!r}.")
+
+
+def _check_conditions(included: IntArray, excluded: IntArray, volume: Volume | None, labels: NDArray[Any]) -> None:
+    both = np.intersect1d(included, excluded)
+    if len(both):
+        raise ValueError(f"include and exclude must have no feature in common, got {labels[both[0]]!r} in both.")
+    if volume is None:
+        return
+    kept = volume.independent(included, len(included))
+    if len(kept) < len(included):
+        copy = labels[np.setdiff1d(included, kept)[0]]
+        raise ValueError(
+            f"include must hold features whose similarities are independent, got {copy!r}, which is a copy or a "
+            "combination of the others; leave it out, or give diversity=0."
+        )
+
+
 def no_covariates(weights: FloatArray) -> Design:
     """The design of no columns."""
     nothing = np.empty(0)
@@ -131,15 +159,14 @@ def no_covariates(weights: FloatArray) -> Design:
 
 def _predictor(reference: Any, N: int, task: str) -> FloatArray:
     """η (K, N) of a model's predictions."""
-    given = np.asarray(reference, dtype=np.float64)
-    given = given[:, None] if given.ndim == 1 else given
-    if given.ndim != 2 or len(given) != N or given.shape[1] == 0 or not np.isfinite(given).all():
-        raise ValueError(
-            f"reference must have a finite number, or one for each outcome, for each of the {N} rows of X, got shape "
-            f"{np.shape(reference)}."
-        )
     if task not in LINKS:
         raise ValueError(f"task must be one of {', '.join(map(repr, LINKS))}, got {task!r}.")
+    given = table(np.reshape(reference, (-1, 1)) if np.ndim(reference) == 1 else reference, "reference")
+    given = np.asarray(given.toarray() if sparse.issparse(given) else given, dtype=np.float64)
+    if len(given) != N:
+        raise ValueError(f"reference must have a prediction for each of the {N} rows of X, got {len(given)}.")
+    if are_constant(given).all():
+        raise ValueError("reference must vary, got the same prediction for all rows: there is nothing to repeat.")
     if task == "regression":
         return np.ascontiguousarray(given.T)
     if task == "counts":
@@ -148,8 +175,25 @@ def _predictor(reference: Any, N: int, task: str) -> FloatArray:
         return np.ascontiguousarray(np.log(given.T))
     if given.min() < 0 or given.max() > 1:
         raise ValueError(f"reference must hold probabilities, got {given.min():g} to {given.max():g}.")
+    if given.shape[1] > 1 and np.abs(given.sum(axis=1) - 1).max() > NEVER:
+        raise ValueError("reference must hold probabilities of all classes, whose sum is 1 in each row.")
     given = given[:, 1:] if given.shape[1] == 2 else given
     return np.ascontiguousarray(logit(np.clip(given.T, NEVER, 1 - NEVER)))
+
+
+def _noise(given: Any, eta: FloatArray, weights: FloatArray) -> FloatArray:
+    """Variances s² (K,) of the noise of numbers."""
+    if given is None:
+        share = weights / weights.sum()
+        found = np.square(eta - (eta @ share)[:, None]) @ share
+    else:
+        found = np.ravel(table(np.atleast_2d(given), "noise"))
+    if found.size not in (1, len(eta)) or not (found > 0).all():
+        raise ValueError(
+            f"noise must be a variance above zero, or one for each of the {len(eta)} outcomes, got "
+            f"{'predictions that do not vary' if given is None else given!r}."
+        )
+    return np.asarray(np.broadcast_to(found, len(eta)), dtype=np.float64)
 
 
 def _terms(task: str, weights: FloatArray) -> Terms:

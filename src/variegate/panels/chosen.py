@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..candidates import Candidates
+from ..checks import is_whole
 from ..design import Design
 from ..naming import column_labels
 from ..types import FloatArray, IntArray
@@ -20,7 +21,7 @@ from .search import EXACT, Search
 
 ENOUGH = 0.3  # of the reference's own uncertainty: finds 20 of 20 blocks (.26; 19 features .32), nothing on noise
 REMAINDER = 0.05  # of what the reference explains: where its uncertainty is large (colon), it would allow any loss
-NOTHING = 0.05  # of the reference's own uncertainty: noise explains less than .03, all real tables more than .5
+NOTHING = 0.5  # nats over all rows: what posteriors predict of noise is worth up to .2, and of weak signals above 1
 LONGEST = 60  # features; the suggested size is at most this
 FAMILY = 200  # exchanges that are compared draw by draw
 DIVERSITIES = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
@@ -41,15 +42,36 @@ class Panels:
 
     def choose(self, size: int | None = None) -> "Panel":
         """The best panel of a size, or of the smallest size that is enough."""
-        if size is not None:
-            return Panel(self, self.best(size))
-        S = self.best(self._first_enough())
-        while not self.is_enough(S) and len(S) < LONGEST:
-            longer = self.best(len(S) + 1)
-            if len(longer) == len(S):
-                break
-            S = longer
-        return Panel(self, S)
+        if size is None:
+            return Panel(self, self._enough())
+        self._check(size)
+        return Panel(self, self.best(size))
+
+    def _enough(self) -> IntArray:
+        """The best set of the smallest size that is enough: sizes are doubled until one is, and then bisected."""
+        if self.reference.uncertainty is None:
+            raise ValueError("size must be given if the reference has no draws, which say how much a panel may lose.")
+        short, S, step = len(self.search.included) - 1, self.search.included, 1
+        while not self.is_enough(S):
+            short, longer = len(S), self.best(min(len(S) + step, LONGEST))
+            if len(longer) == short:
+                return S
+            S, step = longer, 2 * step
+        while len(S) > short + 1:
+            T = self.best((short + len(S)) // 2)
+            if self.is_enough(T):
+                S = T
+            else:
+                short = len(T)
+        return S
+
+    def _check(self, size: int) -> None:
+        least, most = max(len(self.search.included), 1), self.search.most
+        if not (is_whole(size) and least <= size <= most):
+            raise ValueError(
+                f"size must be a whole number from {least} to {most} (features that are included, or can be measured "
+                f"together beside them), got {size!r}."
+            )
 
     def best(self, size: int) -> IntArray:
         """The best set that exchanges reach from the forward path, from a longer one, and from likely features."""
@@ -59,24 +81,19 @@ class Panels:
         return self.search.choose(size, [longer, np.union1d(first, self.search.included)])
 
     def affordable(self, costs: FloatArray, budget: float) -> "Panel":
-        """The best panel whose features (U,) cost at most the budget."""
-        *_, grown = self.search.path(LONGEST, costs, budget)
-        return Panel(self, self.search.improved(grown, costs, budget))
+        """The best panel whose features (U,) cost at most the budget; those included cost nothing more."""
+        prices = np.where(np.isin(np.arange(len(costs)), self.search.included), 0.0, costs)
+        return Panel(self, self.search.affordable(LONGEST, prices, budget))
 
     def is_enough(self, S: IntArray) -> bool:
         """Whether S loses little of what the model does not know itself, and of what it explains.
 
-        A set without members is enough if nothing predicts: what is explained is next to nothing of what is not known.
+        Predictions that are worth next to nothing may be lost altogether: then no member is needed.
         """
-        if len(S) == len(self.search.included):
-            return self.of_uncertainty(S) <= NOTHING
-        return self.of_uncertainty(S) <= ENOUGH and self.lost(S) <= REMAINDER
-
-    def _first_enough(self) -> int:
-        if self.reference.uncertainty is None:
-            raise ValueError("size must be given if the reference has no draws, which say how much a panel may lose.")
-        sizes = (len(S) for S in self.search.path(LONGEST) if self.is_enough(S))
-        return next(sizes, LONGEST)
+        left = self.left(S)
+        left[len(self.reference.eta) :] = 0.0  # of η itself
+        nothing = float(self.reference.loss(left)) <= NOTHING
+        return nothing or (self.of_uncertainty(S) <= ENOUGH and self.lost(S) <= REMAINDER)
 
     def left(self, S: IntArray) -> FloatArray:
         """What the best rule leaves of each target (R,); without a ridge, which is for the search only."""
@@ -113,13 +130,14 @@ class Panels:
         left = self.search.form.left(S, EXACT * form.weight, form).reshape(-1, K).sum(axis=1)
         return np.asarray(left / np.maximum(form.total.reshape(-1, K).sum(axis=1), 1e-300))
 
-    def curve(self, sizes: Sequence[int]) -> pd.DataFrame:
+    def curve(self, sizes: Sequence[int], through: IntArray | None = None) -> pd.DataFrame:
         """What sets of each size lose, with 90 % limits under the posterior; each is the one before and one more.
 
-        `of_uncertainty` is what is lost as a multiple of what the model itself does not know, `enough` whether a panel
-        need not be larger.
+        One of them is `through`. `of_uncertainty` is what is lost in multiples of what the model itself does not know,
+        `enough` whether a panel need not be larger.
         """
-        paths = {len(S): S for S in self.search.path(max(sizes))}
+        search, most = self.search, max(sizes)
+        paths = {len(S): S for S in (search.path(most) if through is None else search.nested(through, most))}
         return pd.DataFrame([{"size": k, **self.summary(paths[k])} for k in sizes if k in paths])
 
     def each_best(self, sizes: Iterable[int], diversities: Iterable[float]) -> Iterator[tuple[float, int, IntArray]]:
@@ -251,8 +269,9 @@ class Panel:
 
     @cached_property
     def curve(self) -> pd.DataFrame:
-        """What smaller and larger panels lose; see `Panels.curve`."""
-        return self.among.curve(range(len(self.among.search.included), max(2 * len(self.features), 10) + 1))
+        """What smaller and larger panels lose, which are parts of this one or contain it; see `Panels.curve`."""
+        sizes = range(len(self.among.search.included), max(2 * len(self.features), 10) + 1)
+        return self.among.curve(sizes, self.features)
 
     def stand_ins(self, n: int = 3) -> pd.DataFrame:
         """For each member, the share lost without it and with the best replacements, best first.

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +28,10 @@ class Units(NamedTuple):
 
     columns: IntArray
 
+    @property
+    def _single(self) -> bool:  # each feature is one column, and they are in the same order
+        return bool(self.columns.shape[1] == 1)
+
     @classmethod
     def of(cls, unit: IntArray) -> "Units":
         """From the feature (M,) of each column."""
@@ -40,11 +44,15 @@ class Units(NamedTuple):
 
     def columns_of(self, S: IntArray) -> IntArray:
         """The columns of some features, feature by feature."""
+        if self._single:
+            return S
         found = self.columns[S].ravel()
         return np.asarray(found[found >= 0])
 
     def gathered(self, values: FloatArray) -> FloatArray:
         """Values of the columns (…, M) by feature (…, U, W), zero where a feature has fewer than W columns."""
+        if self._single:
+            return values[..., None]
         return np.asarray(np.where(self.columns >= 0, values[..., self.columns], 0.0))
 
 
@@ -65,8 +73,9 @@ class Form:
     _rows: GramRows = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        M = self.design.shape[1]
-        object.__setattr__(self, "_rows", GramRows(self._compute_rows, M, ROW_BYTES))
+        # of the parts, not of self: a reference cycle would keep X until the cyclic collector runs
+        compute = partial(_gram_rows, self.design, self.curvature, self._projection)
+        object.__setattr__(self, "_rows", GramRows(compute, self.design.shape[1], ROW_BYTES))
 
     @property
     def weight(self) -> float:
@@ -82,7 +91,7 @@ class Form:
 
     def times(self, Z: FloatArray) -> FloatArray:
         """Z H' (k, N) of rows Z (k, N)."""
-        return np.asarray(self.curvature.times(Z) - (Z @ self._projection.T) @ self._projection)
+        return _times(self.curvature, self._projection, Z)
 
     @cached_property
     def total(self) -> FloatArray:
@@ -123,48 +132,69 @@ class Form:
         """What the best rule on S leaves of the targets, or of those of another form with the same columns (K,)."""
         C, of = self.units.columns_of(S), self if other is None else other
         b = of.information[:, C]
-        inverse = _inverse(self.rows(C)[:, C] + ridge * np.eye(len(C)))
-        return np.asarray(np.maximum(of.total - np.einsum("kc,kc->k", b @ inverse, b), 0.0))
+        return np.asarray(np.maximum(of.total - np.einsum("kc,kc->k", b @ self._inverse(C, ridge), b), 0.0))
+
+    def _inverse(self, C: IntArray, ridge: float) -> FloatArray:
+        """(G_CC + ρI)⁻¹."""
+        self._rows.prefetch(C)
+        block = self._rows.block(C)
+        return _inverse((self.rows(C)[:, C] if block is None else block) + ridge * np.eye(len(C)))
 
     def rows(self, C: IntArray) -> FloatArray:
         """Rows of G for some columns (c, M)."""
         return self._rows.rows(C)
 
-    def _compute_rows(self, C: IntArray) -> FloatArray:
-        return self.design.cross(self.times(self.design.column_rows(C)))
-
     def best(self, S: IntArray, ridge: float) -> "Best":
-        """The best rule on the features S. O(|S|²M + |S|MK), and O(NM) for each new row of G."""
+        """The best rule on the features S. O(|S|³), and O(NM) for each new row of G."""
         C = self.units.columns_of(S)
-        rows = self.rows(C)
-        inverse = _inverse(rows[:, C] + ridge * np.eye(len(C)))
-        share = inverse @ rows
+        inverse = self._inverse(C, ridge)
         beta = inverse @ self.information[:, C].T
         left = self.total - np.einsum("kc,ck->k", self.information[:, C], beta)
-        gathered = self.units.gathered
-        schur = self.own + ridge * np.eye(self.own.shape[1])
-        schur = schur - np.einsum("cuw,cuv->uwv", gathered(rows), gathered(share))
-        rest = self.information - beta.T @ rows
         ends = np.cumsum((self.units.columns[S] >= 0).sum(axis=1))
         places = [np.arange(*span) for span in zip(np.append(0, ends[:-1]), ends, strict=True)] if len(S) else []
-        return Best(S, places, inverse, beta, gathered(share), gathered(rest), schur, np.maximum(left, 0.0))
+        return Best(self, ridge, S, places, inverse, beta, np.maximum(left, 0.0))
 
 
-class Best(NamedTuple):
+def _times(curvature: Auxiliary, projection: FloatArray, Z: FloatArray) -> FloatArray:
+    return np.asarray(curvature.times(Z) - (Z @ projection.T) @ projection)
+
+
+def _gram_rows(design: Design, curvature: Auxiliary, projection: FloatArray, C: IntArray) -> FloatArray:
+    return design.cross(_times(curvature, projection, design.column_rows(C)))
+
+
+@dataclass(frozen=True, eq=False)
+class Best:
     """The best rule on the features S, and what it takes to change it; C are the columns of S."""
 
+    form: Form
+    ridge: float
     S: IntArray
     places: list[IntArray]  # the columns of each member, as positions in C
     inverse: FloatArray  # (C, C) (G_CC + ρI)⁻¹
     beta: FloatArray  # (C, K)
-    share: FloatArray  # (C, U, W) (G_CC + ρI)⁻¹ G_C
-    rest: FloatArray  # (K, U, W) b − G_Cᵀβ
-    schur: FloatArray  # (U, W, W) G_mm + ρI − G_mC (G_CC + ρI)⁻¹ G_Cm
     left: FloatArray  # (K,)
+
+    @cached_property
+    def _outside(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """For other columns, by feature. O(|S|²M + |S|MK).
+
+        share (C, U, W) = (G_CC + ρI)⁻¹G_C, rest (K, U, W) = b − G_Cᵀβ, schur (U, W, W) = G_mm + ρI − G_mC share_m.
+        """
+        form, gathered = self.form, self.form.units.gathered
+        rows = form.rows(form.units.columns_of(self.S))
+        share = self.inverse @ rows
+        if form.own.shape[1] == 1:
+            inside = np.einsum("cu,cu->u", gathered(rows)[:, :, 0], gathered(share)[:, :, 0])[:, None, None]
+        else:
+            inside = np.einsum("cuw,cuv->uwv", gathered(rows), gathered(share))
+        schur = form.own + self.ridge * np.eye(form.own.shape[1]) - inside
+        return gathered(share), gathered(form.information - self.beta.T @ rows), schur
 
     def with_each(self) -> FloatArray:
         """What is left after each feature is added (U, K)."""
-        return self.left - _explained(self.rest, self.schur)
+        _, rest, schur = self._outside
+        return self.left - _explained(rest, schur)
 
     def without_each(self) -> FloatArray:
         """What is left after each member is removed (|S|, K)."""
@@ -173,12 +203,18 @@ class Best(NamedTuple):
 
     def exchanged(self) -> Iterator[FloatArray]:
         """For each member, what is left after each feature takes its place (U, K)."""
+        share, rest, schur = self._outside
         for j, J in enumerate(self.places):
-            solved = np.linalg.solve(self.inverse[np.ix_(J, J)], np.eye(len(J)))
-            share = self.share[J]
-            rest = self.rest + np.einsum("jk,jl,luw->kuw", self.beta[J], solved, share)
-            schur = self.schur + np.einsum("juw,jl,luv->uwv", share, solved, share)
-            yield self.left + self._lost(j) - _explained(rest, schur)
+            solved = np.linalg.inv(self.inverse[np.ix_(J, J)])
+            here = share[J]
+            if here.shape[2] == len(J) == 1:
+                r = rest[:, :, 0] + np.outer(self.beta[J[0]] * solved[0, 0], here[0, :, 0])
+                d = schur[:, 0, 0] + solved[0, 0] * np.square(here[0, :, 0])
+                explained = (np.square(r, out=r) / np.maximum(d, 1e-300)).T
+            else:
+                r = rest + np.einsum("jk,jl,luw->kuw", self.beta[J], solved, here)
+                explained = _explained(r, schur + np.einsum("juw,jl,luv->uwv", here, solved, here))
+            yield self.left + self._lost(j) - explained
 
     def _lost(self, j: int) -> FloatArray:
         J = self.places[j]

@@ -58,19 +58,20 @@ class Rule:
 
     def rows(self, X: Any) -> FloatArray:
         """The panel's columns (n, c) of new rows, which have these, those of the fit, or others with their names."""
-        if self.names is not None and hasattr(X, "columns") and hasattr(X, "loc"):
+        if self.names is not None and hasattr(X, "columns"):
             missing = [name for name in self.names if name not in X.columns]
             if missing:
                 raise ValueError(f"X must have the panel's {len(self.names)} columns, but lacks {missing[0]!r}.")
             X = X[list(self.names)].to_numpy()
-        X = table(X)
-        if X.shape[1] not in (self.n_columns, len(self.columns)):
+        X = sparse.csc_array(X) if sparse.issparse(X) else np.asarray(X)
+        if not len(self.columns):
+            return np.empty((X.shape[0], 0))
+        X = table(X[:, self.columns] if X.ndim == 2 and X.shape[1] == self.n_columns else X)  # others may be missing
+        if X.shape[1] != len(self.columns):
             raise ValueError(
                 f"X must have the panel's {len(self.columns)} columns, or all {self.n_columns} of the fit, got "
                 f"{X.shape[1]}."
             )
-        if X.shape[1] == self.n_columns:
-            X = X[:, self.columns]
         return np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
 
     def laws(self, X: Any) -> list[PredictiveMixture]:
@@ -129,12 +130,13 @@ def fitted_rule(
     """The rule in the columns C of a design and all covariates, which are `columns` (c,) of X.
 
     Its coefficients solve Zᵀ(slope(Zβ) − slopes) = 0 for Z with intercept, so that its means have the reference's
-    product with every column. Draws β_d minimise |η_d − Zβ|²_H.
+    product with every column. Draws β_d minimise |η_d − Zβ|²_H. The average row has log hazard ratio 0.
     """
+    levels = np.zeros(len(reference.eta)) if outcome.link == "hazard" else reference.eta.mean(axis=1)
     Z = np.concatenate([design.column_rows(C), covariates.column_rows(np.arange(covariates.shape[1]))])
     beta = np.stack([
-        fitted_coefficients(Expected(terms, slope, float(eta.mean())), Z.T, 0.0)
-        for terms, slope, eta in zip(reference.terms, reference.slopes, reference.eta, strict=True)
+        fitted_coefficients(Expected(terms, slope, float(level)), Z.T, 0.0)
+        for terms, slope, level in zip(reference.terms, reference.slopes, levels, strict=True)
     ])  # fmt: skip
     drawn, scales = _drawn(reference, np.vstack([np.ones(Z.shape[1]), Z]), beta)
     scale = np.concatenate([design.inverse_scale[C], covariates.inverse_scale])
@@ -162,7 +164,7 @@ def _drawn(reference: Reference, Z: FloatArray, beta: FloatArray) -> tuple[Float
         return np.empty((0, *beta.shape)), np.sqrt(noise)
     weighted = reference.curvature.times(Z)
     inner = weighted @ Z.T
-    found = reference.draws @ np.linalg.solve(inner + FAINT * np.trace(inner) * np.eye(len(Z)), weighted).T
+    found = reference.draws @ np.linalg.solve(inner + FAINT * reference.rows * np.eye(len(Z)), weighted).T
     if reference.noise is not None:
         noise = noise + reference.squared(reference.draws - found @ Z) / reference.rows
     return found + (beta - found.mean(axis=0)), np.sqrt(noise)

@@ -1,7 +1,7 @@
 """The search for a panel: forward selection, removals and exchanges."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ IMPROVEMENT = 1e-9  # nats by which an exchange must raise the value
 MOST_EXCHANGES = 100  # more than ten are rare
 EXACT = 1e-9  # of Σw: the ridge that stands for none, so that copies of a column do no harm
 RIDGES = 10.0 ** -np.arange(1, 9)  # of Σw, the first that all columns together can live with
+ROUNDING = 1e-9  # share of the budget by which sums of prices may exceed it
+CHEAP = 1e-9  # lower prices count as this, so that gains for their cost stay finite
 RELATED = 500  # columns that stand for all of them in that question
 
 
@@ -28,6 +30,7 @@ class Search:
     ridge: float  # ρ
     open: NDArray[np.bool_]  # (U,)
     included: IntArray
+    _path: list[IntArray] = field(default_factory=list, init=False, repr=False)  # as far as it was needed
 
     def best(self, S: IntArray) -> Best:
         """The best rule on S, with the ridge."""
@@ -35,7 +38,7 @@ class Search:
 
     def value(self, S: IntArray) -> float:
         """J(S)."""
-        return float(-self.loss(self.best(S).left)) + self._spread(S)
+        return float(-self.loss(self.form.left(S, self.ridge))) + self._spread(S)
 
     def choose(self, size: int, starts: Iterable[IntArray] = ()) -> IntArray:
         """The best set of a size that exchanges reach from the forward path and from other starts, shrunk to it.
@@ -43,8 +46,9 @@ class Search:
         Smaller if no more features can be added.
         """
         *_, grown = self.path(size)
-        some = [self.shrunk(S, size) for S in starts if self.allows(S)]
-        return max((self.improved(S) for S in [grown, *some] if len(S) == len(grown)), key=self.value)
+        some = [grown, *(self.shrunk(S, size) for S in starts if self.allows(S))]
+        different = {S.tobytes(): S for S in some if len(S) == len(grown)}
+        return max(map(self.improved, different.values()), key=self.value)
 
     def allows(self, S: IntArray) -> bool:
         """Whether a panel may be S."""
@@ -52,18 +56,57 @@ class Search:
         possible[self.included] = True
         return bool(possible[S].all() and np.isin(self.included, S).all() and self._spread(S) > -np.inf)
 
-    def path(self, size: int, costs: FloatArray | None = None, budget: float = np.inf) -> Iterator[IntArray]:
-        """Yield sets up to a size, from those included, each the one before with the best further feature.
+    @property
+    def most(self) -> int:
+        """The number of features that a panel may have."""
+        found = int(self.open.sum()) + len(self.included)
+        return found if self._repels is None else min(found, self._repels.rows.rank())
 
-        With costs (U,), the best for its cost among those that the budget still allows, while one raises J.
+    def path(self, size: int) -> Iterator[IntArray]:
+        """Yield sets up to a size, from those included, each the one before with the best further feature."""
+        known = self._path or [self.included]
+        for S in self._grown(known[-1], size, self._additions):
+            if len(S) > len(known[-1]):
+                known.append(S)
+        object.__setattr__(self, "_path", known)
+        return iter(known[: max(size - len(self.included), 0) + 1])
+
+    def nested(self, S: IntArray, size: int) -> Iterator[IntArray]:
+        """Yield sets up to a size, each the one before with one more feature, of which S is one."""
+        smaller = [S]
+        while len(smaller[-1]) > len(self.included):
+            smaller.append(self.shrunk(smaller[-1], len(smaller[-1]) - 1))
+        yield from smaller[:0:-1]
+        yield from self._grown(S, size, self._additions)
+
+    def affordable(self, size: int, costs: FloatArray, budget: float) -> IntArray:
+        """The best set up to a size with costs (U,) within a budget that exchanges and additions reach.
+
+        From the best feature for its cost, one by one, and from the best feature: one that costs all of the budget
+        may be better than several that are good for their cost.
         """
-        S = self.included
+        limit = budget * (1.0 + ROUNDING)
+
+        def gains(S: IntArray, power: float) -> FloatArray:
+            found = self._additions(S)
+            worth = (found > 0) & (costs[S].sum() + costs <= limit)
+            return np.where(worth, found / np.maximum(costs, CHEAP) ** power, -np.inf)
+
+        def climbed(power: float) -> IntArray:
+            S, value = self.included, -np.inf
+            while self.value(S) > value + IMPROVEMENT:
+                value = self.value(S)
+                *_, S = self._grown(S, size, lambda S: gains(S, power))
+                S = self.improved(S, costs, limit)
+            return S
+
+        return max((climbed(power) for power in (1.0, 0.0)), key=self.value)
+
+    def _grown(self, S: IntArray, size: int, gains_of: Callable[[IntArray], FloatArray]) -> Iterator[IntArray]:
+        """Yield S and larger sets, each the one before with the feature of the largest gain, while one is finite."""
         yield S
         while len(S) < size:
-            gains = self._additions(S)
-            if costs is not None:
-                affordable = costs[S].sum() + costs <= budget
-                gains = np.where(affordable & (gains > 0), gains / np.maximum(costs, 1e-300), -np.inf)
+            gains = gains_of(S)
             m = int(gains.argmax())
             if gains[m] == -np.inf:
                 return

@@ -45,6 +45,10 @@ class Classification:
         """The classes."""
         return y
 
+    def score(self, y: NDArray[Any], predicted: FloatArray) -> float:
+        """The area under the ROC curve."""
+        return metrics.auc(y, predicted)
+
     def scores(self, X: NDArray[Any], y: NDArray[Any], X_test: NDArray[Any], y_test: NDArray[Any]) -> dict[str, float]:
         """Scores of logistic regression with a weak ridge."""
         model = make_pipeline(StandardScaler(), LogisticRegression(C=1 / RIDGE, max_iter=1000)).fit(X, y)

@@ -45,6 +45,10 @@ class Counts:
     def strata(self, y: NDArray[Any]) -> None:
         """None."""
 
+    def score(self, y: NDArray[Any], predicted: FloatArray) -> float:
+        """The share of the Poisson deviance that is explained."""
+        return metrics.deviance_explained(y["count"], y["exposure"] * predicted, y["exposure"])
+
     def scores(self, X: NDArray[Any], y: NDArray[Any], X_test: NDArray[Any], y_test: NDArray[Any]) -> dict[str, float]:
         """Scores of Poisson regression with a weak ridge, whose means are consistent for any dispersion."""
         model = Poisson(X, y["count"], exposure=y["exposure"], slab_precision=RIDGE)

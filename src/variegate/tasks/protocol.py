@@ -55,6 +55,10 @@ class Task(Protocol):
         """Labels (N,) by which training and test rows are stratified, if any."""
         ...
 
+    def score(self, y: NDArray[Any], predicted: FloatArray) -> float:
+        """The accuracy of predictions: numbers, probabilities of the classes (n, K), risks, or rates of counts."""
+        ...
+
     def scores(self, X: NDArray[Any], y: NDArray[Any], X_test: NDArray[Any], y_test: NDArray[Any]) -> dict[str, float]:
         """Scores on test rows of a model of these columns alone, fitted on the training rows."""
         ...

@@ -9,6 +9,7 @@ from sklearn.linear_model import LinearRegression
 
 from .. import metrics
 from ..likelihoods import FlipLikelihood, Gaussian, Squares, Terms
+from ..messages import Argument, Message
 from ..screening import f_statistics
 from ..types import FloatArray
 
@@ -29,7 +30,16 @@ class Regression:
 
     def likelihoods(self, X: Any, y: NDArray[Any], **options: Any) -> list[FlipLikelihood]:
         """Linear regression."""
-        return [Gaussian(X, y, **options)]
+        model = Gaussian(X, y, **options)
+        if options.get("covariates") is not None and model.rows_left <= 0:
+            raise ValueError(
+                Message(
+                    Argument("always_include"),
+                    f" must name fewer columns than there are rows, {len(y)}: with the intercept they explain every "
+                    "outcome exactly, and nothing is left for the others; name fewer.",
+                )
+            )
+        return [model]
 
     def terms(self, y: NDArray[Any], weights: FloatArray | None = None) -> list[Terms]:
         """The log-likelihood of numbers with unit noise."""
@@ -41,6 +51,10 @@ class Regression:
 
     def strata(self, y: NDArray[Any]) -> None:
         """None."""
+
+    def score(self, y: NDArray[Any], predicted: FloatArray) -> float:
+        """R²."""
+        return float(metrics.r2(y, predicted))
 
     def scores(self, X: NDArray[Any], y: NDArray[Any], X_test: NDArray[Any], y_test: NDArray[Any]) -> dict[str, float]:
         """Scores of least squares."""

@@ -51,6 +51,10 @@ class Survival:
         """Whether the event happened."""
         return np.asarray(y["event"])
 
+    def score(self, y: NDArray[Any], predicted: FloatArray) -> float:
+        """Harrell's concordance index."""
+        return metrics.concordance(y["time"], y["event"], predicted)
+
     def scores(self, X: NDArray[Any], y: NDArray[Any], X_test: NDArray[Any], y_test: NDArray[Any]) -> dict[str, float]:
         """Scores of proportional hazards with a weak ridge."""
         (model,) = self.likelihoods(X, y, slab_precision=RIDGE)

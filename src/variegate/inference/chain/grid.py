@@ -58,7 +58,11 @@ class PriorSizes(NamedTuple):
             low -= high - low
         while self.expected(high) < size:
             high += high - low
-        return float(brentq(lambda t: self.expected(t) - size, low, high, xtol=1e-12))
+        return float(brentq(_excess, low, high, args=(self, size), xtol=1e-12))
+
+
+def _excess(t: float, sizes: PriorSizes, size: float) -> float:
+    return sizes.expected(t) - size
 
 
 def grid_of(target: Target, settings: ChainSettings) -> Grid:

@@ -3,24 +3,24 @@
 import gzip
 
 import pytest
+from experiments import data as loaders
 
-from variegate import datasets
 from variegate.data import UnreadableInput
 
 LOADERS = {
-    datasets.load_colon: "plsgenomics",
-    datasets.load_leukemia: "plsgenomics",
-    datasets.load_tecator: "fda.usc",
-    datasets.load_gasoline: "pls",
-    datasets.load_prostate: "ElemStatLearn",
-    datasets.load_diabetes: "scikit-learn",
-    datasets.load_communities_crime: "UCI",
-    datasets.load_finemapping: "N3finemapping",
-    datasets.load_july_temperature: "NOAA",
-    datasets.load_tcga_brca: "Firehose",
-    datasets.load_tcga_survival: "Firehose",
-    datasets.load_biogrid: "tab3.txt",
-    datasets.load_gene_sets: "reactome.org",
+    loaders.load_colon: "plsgenomics",
+    loaders.load_leukemia: "plsgenomics",
+    loaders.load_tecator: "fda.usc",
+    loaders.load_gasoline: "pls",
+    loaders.load_prostate: "ElemStatLearn",
+    loaders.load_diabetes: "scikit-learn",
+    loaders.load_communities_crime: "UCI",
+    loaders.load_finemapping: "N3finemapping",
+    loaders.load_july_temperature: "NOAA",
+    loaders.load_tcga_brca: "Firehose",
+    loaders.load_tcga_survival: "Firehose",
+    loaders.load_biogrid: "tab3.txt",
+    loaders.load_gene_sets: "reactome.org",
 }
 
 
@@ -31,23 +31,23 @@ def test_a_missing_file_says_what_to_download_and_where_to_put_it(tmp_path, load
 
 
 def test_every_loader_is_listed_here():
-    assert {load.__name__ for load in LOADERS} == {n for n in datasets.__all__ if n.startswith("load_")}
+    assert {load.__name__ for load in LOADERS} == {n for n in loaders.__all__ if n.startswith("load_")}
 
 
 def test_the_folder_comes_from_the_argument_or_the_environment(tmp_path, monkeypatch):
     monkeypatch.delenv("VARIEGATE_DATA", raising=False)
     with pytest.raises(UnreadableInput, match="give data_home=, or set the environment variable VARIEGATE_DATA"):
-        datasets.load_colon()
+        loaders.load_colon()
     with pytest.raises(UnreadableInput, match="data_home must be a folder, got"):
-        datasets.load_colon(data_home=tmp_path / "absent")
+        loaders.load_colon(data_home=tmp_path / "absent")
     (tmp_path / "small").mkdir()
     content = gzip.compress(b"lcavol,lpsa,train\n1.5,2,1\n")
     (tmp_path / "small" / "prostate.csv.gz").write_bytes(content)
     monkeypatch.setenv("VARIEGATE_DATA", str(tmp_path))
-    assert datasets.load_prostate().X.tolist() == [[1.5]]
+    assert loaders.load_prostate().X.tolist() == [[1.5]]
     (tmp_path / "small" / "prostate.csv.gz").write_bytes(content[:-9])
     with pytest.raises(UnreadableInput, match="cut short"):
-        datasets.load_prostate()
+        loaders.load_prostate()
 
 
 def test_biogrids_own_download_is_read_where_it_is_put(tmp_path):
@@ -60,6 +60,6 @@ def test_biogrids_own_download_is_read_where_it_is_put(tmp_path):
     row = "1\t7157\t4193\tTP53\tMDM2\tP53\t-\tphysical\t9606\t9606"
     path = tmp_path / "biogrid_human" / "BIOGRID-ORGANISM-Homo_sapiens-4.4.200.tab3.txt"
     path.write_text(f"{header}\n{row}\n", encoding="utf-8")
-    network = datasets.load_biogrid(data_home=tmp_path)
+    network = loaders.load_biogrid(data_home=tmp_path)
     assert network.names == ("4193", "7157")
     assert network.locate(["P53"]).tolist() == [1]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..similarity import SimilarityFeatures
+from variegate.similarity import SimilarityFeatures
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..data import Network, UnreadableInput, network_from_edges, read_biogrid, read_gene_sets, unambiguous
-from ..types import SURVIVAL
+from variegate.data import Network, UnreadableInput, network_from_edges, read_biogrid, read_gene_sets, unambiguous
+from variegate.types import SURVIVAL
+
 from .dataset import Dataset
 from .files import Folder, locate, read_frame
 from .files import data_home as home

