@@ -253,7 +253,7 @@ class Posterior:
         return size
 
     def _good_sets(self, size: int | None) -> list[IntArray]:
-        """The most probable set and its rivals, best first: the ends of the search, and the best exchange of each member."""
+        """The most probable set and its rivals, best first: ends of the search, and each member's best exchange."""
         if size not in self._known_good:
             self._known_good[size] = self._search(size)
         return self._known_good[size]
@@ -300,8 +300,8 @@ class Posterior:
     def alternatives(self, n: int = 5, *, size: int | None = None, different: float = 0.2) -> list[Alternative]:
         """Good sets that differ from each other, best first; the first is `map`.
 
-        They come from the most probable set, the best exchange of each of its members, and sampled sets. Each differs from the
-        better ones by a Jaccard distance of at least `different`.
+        They come from the most probable set, the best exchange of each of its members, and sampled sets. Each differs
+        from the better ones by a Jaccard distance of at least `different`.
         """
         n, size = as_count(n), self._size(size)
         good = [*self._good_sets(size), *self._sampled(size)]

@@ -235,7 +235,7 @@ def enough_in_words(n: int, enough: int | None, most: int) -> str:
     if enough is None:
         return f"not even {most} are enough: what is lost is not small {against}"
     if enough == 0:
-        return f"none is needed: all that the model predicts from them is small {against}"
+        return "none is needed: the model predicts next to nothing from them"
     if n != enough:
         return f"about {enough} would be enough: what is lost is then small {against}"
     return f"{n} {'is' if n == 1 else 'are'} enough: what is lost is small {against}"

@@ -71,7 +71,7 @@ def test_a_block_is_one_member_and_what_is_in_every_set_stands_beside(survival):
 def test_nothing_to_measure(fitted_as, rng):
     model = fitted_as(pd.DataFrame(rng.normal(size=(60, 6))), rng.normal(size=60))
     assert measure.sentences(model.selection_) == []
-    assert "The panel is empty: all that the model predicts" in text_of(section(model))
+    assert "The panel is empty: the model predicts next to nothing" in text_of(section(model))
 
 
 def test_a_budget_that_allows_nothing(data, fitted_as):
@@ -93,7 +93,7 @@ def test_only_what_was_asked_for_is_called_the_most_probable_set(data, fitted_as
 def test_the_panel_itself_is_the_mark_of_the_curve(data, fitted_as, n):
     model = fitted_as(*data, n_features_to_select=n)
     found, panel = findings(model), model.panel_
-    drawn = measure.curve(found.curve, n, panel.among.summary(panel.features), found.enough)
+    drawn = measure.curve(found.curve, n, found.enough)
     assert drawn.mark[2] == f"{n} feature{'s' * (n > 1)}: {measure.percent(panel.lost)} lost"
     assert len(drawn.points) == len(found.curve) - 1
     x, y = np.array([point.split(",") for point in drawn.line.split()], dtype=float).T

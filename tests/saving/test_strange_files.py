@@ -21,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
 def saved(tmp_path_factory):
     path = tmp_path_factory.mktemp("model") / "fit.vg"
     model = made("classifier").set_params(choose="probability")
-    most_probable = replace(model.selection_, chosen=model.posterior_.map(), choose="probability")
+    most_probable = replace(model.selection_, chosen=model.selection_.posterior.map(), choose="probability")
     vg.save(model.publish(most_probable), path)
     return path.read_bytes()
 

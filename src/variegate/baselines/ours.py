@@ -69,8 +69,9 @@ class Variational:
     """The most probable set of q; hyperparameters learned, similarity from the columns unless given.
 
     q is the optimum of the ELBO, or with solver="chain" the member of its family with the inclusion probabilities of
-    the exact posterior. Its most probable set is not improved by exchanges under the target, as in the paper: otherwise methods
-    that share a target would end in much the same set whatever their q. Without a size, it may have any size.
+    the exact posterior. Its most probable set is not improved by exchanges under the target, as in the paper:
+    otherwise methods that share a target would end in much the same set whatever their q. Without a size, it may have
+    any size.
     """
 
     prior: Law

@@ -20,8 +20,8 @@ PARAMETERS = """Parameters
         ("bernoulli", "bernoulli") is mean field.
     diversity : float
         How strongly the prior favours sets of dissimilar features: the exponent of the volume that they span.
-        0 is prior="bernoulli", 1 a determinantal point process, more is more diverse. It is also the weight of diversity
-        when a panel is chosen. `vg.frontier` shows the cost.
+        0 is prior="bernoulli", 1 a determinantal point process, more is more diverse. It is also the weight of
+        diversity when a panel is chosen. `vg.frontier` shows the cost.
     expected_size : float, optional
         How many features you expect in a set before seeing y, on average. None: averaged over.
     n_features_to_select : int or float, optional

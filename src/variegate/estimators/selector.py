@@ -200,7 +200,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             what = (
                 "No features are worth measuring",
                 *beside,
-                ": all that the model predicts from them is small against what it does not know",
+                ": the model predicts next to nothing from them",
             )
             warnings.warn(
                 Message(

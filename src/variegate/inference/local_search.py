@@ -78,7 +78,7 @@ def best_exchanges(target: Target, S: IntArray, settled: IntArray = NOTHING) -> 
 def climb(
     target: Target, S: IntArray, *, keep_size: bool, settled: IntArray = NOTHING
 ) -> tuple[IntArray, list[IntArray]]:
-    """The most probable set reached from S by exchanges and `polish`, and its rivals: the best exchange of each member.
+    """The most probable set reached from S by exchanges and `polish`, and its rivals: the best exchange of each.
 
     No set is visited twice, so the climb ends even if the evidence of a set is not always the same to the last digit.
     """

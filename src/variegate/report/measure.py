@@ -68,7 +68,7 @@ def measured(selection: Selection, found: Findings) -> dict[str, Any]:
         "limits": f"{percent(summary['lost_low'])} to {percent(summary['lost_high'])}",
         "log_det": None if np.isnan(summary["log_det"]) else signed(f"{round(summary['log_det'], 2) + 0.0:.2f}"),
         "enough": enough_in_words(len(panel.features), found.enough, int(found.curve["size"].max())),
-        "curve": curve(found.curve, len(panel.features), summary, found.enough),
+        "curve": curve(found.curve, len(panel.features), found.enough),
     }
 
 
@@ -116,11 +116,9 @@ def _member(selection: Selection, stand_ins: pd.DataFrame, u: int, lines: list[A
     )
 
 
-def curve(table: pd.DataFrame, size: int, own: dict[str, Any], enough: int | None) -> Curve:
-    """Place the curve of a panel; where its size is, the panel itself is drawn, not a set of the curve."""
+def curve(table: pd.DataFrame, size: int, enough: int | None) -> Curve:
+    """Place the curve of a panel, of which the panel of this size is one point."""
     shown = table.set_index("size")[["lost", "lost_low", "lost_high"]]
-    shown.loc[size] = [own[name] for name in shown]
-    shown = shown.sort_index()
     sizes, high = shown.index.to_numpy(), float(np.clip(np.nanmax(shown.to_numpy()), 0.01, 1.0))
     marks = sizes.tolist() if len(sizes) <= SIZES else [int(t) for t in ticks(0, int(sizes.max()), 8)]
     up = [t for t in ticks(0.0, high) if t <= 1.0]

@@ -67,7 +67,7 @@ def why_empty(selection: Selection) -> str:
     if selection.choose == "probability":
         return "no feature is supported well enough on its own"
     if panel.among.is_enough(panel.features):
-        return "all that the model predicts from the features is small against what it does not know"
+        return "the model predicts next to nothing from the features"
     return "no feature that the budget allows is worth its price"
 
 
