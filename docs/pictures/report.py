@@ -28,7 +28,7 @@ def write_report(folder: Path) -> Path:
 
 
 def photograph(page: Path, image: Path) -> None:
-    """The top of a page, down to the end of the table of the chosen features."""
+    """The top of a page, down to the end of what to measure."""
     path = find_browser()
     if path is None:
         sys.exit(HOW_TO_GET_ONE)
@@ -36,7 +36,7 @@ def photograph(page: Path, image: Path) -> None:
         opened = browser.new_page(viewport={"width": WIDTH, "height": 1000}, color_scheme="light")
         opened.goto(page.as_uri())
         opened.wait_for_selector("html[data-ready]", state="attached")
-        box = opened.locator("#chosen").bounding_box()
+        box = opened.locator("#panel").bounding_box()
         clip = {"x": 0, "y": 0, "width": WIDTH, "height": box["y"] + box["height"] + MARGIN}
         opened.screenshot(path=image, clip=clip, full_page=True)
     Image.open(image).quantize(64).save(image, optimize=True)  # a README should be light
