@@ -75,8 +75,8 @@ def test_prices(tmp_path):
     assert (names, prices.tolist()) == (("a", "b"), [1.5, 0.0])
     for text, message in (
         ("f,price,unit\na,1,2\n", "two columns, feature and price, got 3"),
-        ("f,price\na,1\nb,free\n", "line 3: expected a number in 'price', the price of a feature, got 'free'"),
-        ("f,price\na,1\nb,-2\n", "line 3: expected a price of at least 0, got -2"),
+        ("f,price\na,1\nb,free\n", "row 2: expected a number in 'price', the price of a feature, got 'free'"),
+        ("f,price\na,1\nb,-2\n", "row 2: expected a price of at least 0, got -2"),
     ):
         with pytest.raises(UnreadableInput, match=message):
             read_prices(written(tmp_path, text))
