@@ -128,7 +128,7 @@ def test_a_network_s_neighbours_that_replace_each_other_say_so():
     X, _ = np.linalg.qr(X - X.mean(axis=0))  # columns 0 and 1 do equally well
     y = X[:, 0] + X[:, 1] + 3.0 * X[:, 4]
     phi = np.array([[1.0, 0.01, 0.0, 0.0], [1.0, -0.01, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
-    found = vg.DiverseRegressor(similarity=phi, random_state=0).fit(X[:, :4], y).groups_
+    found = vg.DiverseRegressor(similarity=phi, choose="probability", random_state=0).fit(X[:, :4], y).groups_
     first = next(g for g in found if 0 in g.positions)
     assert set(first.positions.tolist()) == {0, 1}
     assert first.likeness == "similarity"

@@ -269,15 +269,7 @@ def test_constant_outcome_is_finite():
     assert (gains <= 1e-12).all()
 
 
-@pytest.mark.parametrize("n", [29, 40])
-def test_covariates_that_explain_everything_are_refused(rng, n):
-    X, y = problem()
-    with pytest.raises(ValueError, match=r"\(30 with the intercept\), or nothing is left to explain, got 30 rows"):
-        Gaussian(X, y, covariates=rng.normal(size=(30, n)))
-    Gaussian(X, y, covariates=rng.normal(size=(30, 28)))
-
-
 def test_too_few_weights_are_refused(rng):
     X, y = problem()
-    with pytest.raises(ValueError, match="must outnumber the columns that are always in the model"):
+    with pytest.raises(ValueError, match="sum must be at least 2"):
         Gaussian(X, y, covariates=rng.normal(size=30), sample_weight=np.full(30, 0.05))

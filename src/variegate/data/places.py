@@ -46,7 +46,7 @@ def read_places(path: str | Path) -> Places:
            [700.]]), blocks=('1', 'X'))
     """
     if Path(path).suffix.lower() in _PLINK:
-        variants = read_variants(path, alleles=Path(path).suffix.lower() == ".bim")
+        variants = read_variants(path)
         points = variants[["position"]].to_numpy(float)
         return Places(tuple(variant_names(variants, path)), points, tuple(variants["chromosome"]))
     source = open_source(path)

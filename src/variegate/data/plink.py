@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +17,13 @@ from .text import read_bytes, shortened
 
 _VARIANT = {0: "chromosome", 1: "name", 3: "position"}
 _ALLELES = {4: "allele1", 5: "allele2"}
+NONE: Mapping[int, str] = MappingProxyType({})
 _FEW_VALUES = {"chromosome", *_ALLELES.values()}  # in millions of rows
 
 
-def read_variants(path: str | Path, *, alleles: bool = False) -> pd.DataFrame:
-    """Read chromosome, name and position (base pairs) of the variants in a .bim or .map file, and their alleles."""
-    frame = _read(path, _VARIANT | _ALLELES if alleles else _VARIANT)
+def read_variants(path: str | Path) -> pd.DataFrame:
+    """Read chromosome, name, position (base pairs) and, if there are any, alleles of a .bim or .map file."""
+    frame = _read(path, _VARIANT, _ALLELES)
     position = pd.to_numeric(frame["position"], errors="coerce")
     wrong = np.flatnonzero(~np.isfinite(position))
     if len(wrong):
@@ -54,13 +56,17 @@ def read_individuals(path: str | Path) -> pd.DataFrame:
     return _read(path, {0: "family", 1: "sample"})
 
 
-def _read(path: str | Path, columns: Mapping[int, str]) -> pd.DataFrame:
-    kinds = {i: "category" if name in _FEW_VALUES else str for i, name in columns.items()}
+def _read(path: str | Path, columns: Mapping[int, str], optional: Mapping[int, str] = NONE) -> pd.DataFrame:
+    names = {**columns, **optional}
+    kinds = {i: "category" if name in _FEW_VALUES else str for i, name in names.items()}
     content = io.BytesIO(read_bytes(path))
     try:
-        frame = pd.read_csv(content, sep=r"\s+", header=None, usecols=list(columns), dtype=kinds, na_filter=False)
+        width = len(content.readline().split())
+        content.seek(0)
+        known = [i for i in names if i in columns or i < width]
+        frame = pd.read_csv(content, sep=r"\s+", header=None, usecols=known, dtype=kinds, na_filter=False)
     except Exception as error:  # the parser raises many types
         raise UnreadableInput(
             f"{path}: expected columns as PLINK writes them, but it cannot be read ({in_brief(error)})"
         ) from None
-    return frame.set_axis(list(columns.values()), axis=1)
+    return frame.rename(columns=names)

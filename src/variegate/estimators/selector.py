@@ -141,7 +141,6 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             found = certified(search, Screen.of(as_large_table(X), self._task, y, weights), references)
         else:
             found = search.in_memory(X, y, weights, references)
-        end_of_fit(unsettled_of(found.posterior.target.likelihood), stacklevel=4)
         return replace(found, classes=getattr(self, "classes_", None))
 
     def _search(self, asked: Parameters) -> Search:
@@ -221,6 +220,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     @one_blas_thread
     def publish(self, found: Selection) -> Self:
         """Set the fitted attributes from a selection."""
+        end_of_fit(unsettled_of(found.posterior.target.likelihood), stacklevel=5)
         fitted = found.posterior.fit
         self.selection_, self.support_ = found, found.support
         self.posterior_ = found.posterior.of_columns(found.candidates, found.column_names)

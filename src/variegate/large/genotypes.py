@@ -68,7 +68,7 @@ def open_genotypes(path: str | Path) -> Genotypes:
     """Open a .bed file with its .bim and .fam."""
     path = Path(path)
     _check_exists(path)
-    bim, fam = read_variants(path.with_suffix(".bim"), alleles=True), read_individuals(path.with_suffix(".fam"))
+    bim, fam = read_variants(path.with_suffix(".bim")), read_individuals(path.with_suffix(".fam"))
     _check_size(path, len(fam), len(bim))
     return Genotypes(
         path,

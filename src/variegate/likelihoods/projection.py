@@ -40,12 +40,11 @@ class Projected:
         """Project y and the columns."""
         covariates = covariate_design(C, weights)
         Q, to_basis, log_det = _basis(covariates, weights)
-        n, p = float(weights.sum()), 1 + Q.shape[1]
-        if n < 1 or (p > 1 and n <= p):
+        n = float(weights.sum())
+        if n < 1 + Q.shape[1]:
             raise ValueError(
-                f"rows must outnumber the columns that are always in the model ({p} with the intercept), or nothing "
-                f"is left to explain, got {n:g} rows; leave some of these columns out. sample_weight counts rows: its "
-                "sum is their number."
+                f"sample_weight counts rows: its sum must be at least {1 + Q.shape[1]}, the number of "
+                f"columns that are always in the model, got {n:g}; multiply the weights by a number."
             )
         y_mean = float(weights @ y / n)
         y_loadings = Q.T @ (weights * (y - y_mean))
