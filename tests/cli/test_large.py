@@ -200,6 +200,22 @@ def test_predictions_for_a_large_table(run, folder):
     assert "X must have the columns of the fit, in their order; column 0 is 'v39', but was 'v0'" in ran.last_line
 
 
+def test_the_panel_s_columns_of_a_large_table(run, folder):
+    assert (
+        run("select", "scan.bed", "--outcome", "trait.tsv:height", "--size", 2, "--max-iter", 4, "--out", "found").code
+        == 0
+    )
+    panel = vg.load("found/model.vg").panel_
+    ran = run("predict", "found/model.vg", "scan.bed", "--panel", "--out", "new.csv")
+    assert ran.code == 0, ran.err
+    np.testing.assert_allclose(pd.read_csv("new.csv")["prediction"], panel.predict(X[:, panel.columns]), atol=1e-5)
+    rest = [j for j in range(M) if j != panel.columns[0]]
+    write_bed(folder / "other.bed", X[:, rest], names=[f"v{j}" for j in rest])
+    ran = run("predict", "found/model.vg", "other.bed", "--panel")
+    assert ran.code == 1
+    assert f"1 of the 2 columns that the panel uses, for instance '{panel.members[0]}'" in ran.last_line
+
+
 def with_people(folder, **outcomes):
     """A second table, people.csv, with an age for all samples but the first, one stranger, and further columns."""
     rng = np.random.default_rng(3)
