@@ -283,3 +283,11 @@ def test_groups_are_measured_together():
     assert np.flatnonzero(model.as_support(panel.columns)).tolist() == panel.columns.tolist()
     assert len(panel.columns) == 4
     np.testing.assert_array_equal(panel.predict(FRAME.iloc[:, panel.columns]), panel.predict(FRAME))
+
+
+def test_what_cannot_be_replaced_is_not_made_up_for_by_all_other_features():
+    y = 3 * X[:, 0] + 0.5 * X[:, 1] + np.random.default_rng(5).normal(size=len(X))
+    model = vg.DiverseRegressor(**QUICK).fit(X, y)
+    panel = model.panel(exclude=[0])
+    assert panel.lost > 0.5
+    assert panel.columns.tolist() == [1]

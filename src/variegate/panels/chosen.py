@@ -13,6 +13,7 @@ from ..candidates import Candidates
 from ..checks import is_whole
 from ..design import Design
 from ..naming import column_labels
+from ..threads import one_blas_thread
 from ..types import FloatArray, IntArray
 from .form import Form
 from .reference import Reference
@@ -40,6 +41,7 @@ class Panels:
     outcome: Outcome
     likely: IntArray  # features with which a model would begin, the likeliest first
 
+    @one_blas_thread
     def choose(self, size: int | None = None) -> "Panel":
         """The best panel of a size, or of the smallest size that is enough."""
         if size is None:
@@ -48,18 +50,23 @@ class Panels:
         return Panel(self, self.best(size))
 
     def _enough(self) -> IntArray:
-        """The best set of the smallest size that is enough: sizes are doubled until one is, and then bisected."""
+        """The best set of the smallest size that is enough: sizes are doubled until one is, and then bisected.
+
+        If none is, for instance because features are excluded, that of the smallest size beside which the largest
+        would gain little.
+        """
         if self.reference.uncertainty is None:
             raise ValueError("size must be given if the reference has no draws, which say how much a panel may lose.")
         short, S, step = len(self.search.included) - 1, self.search.included, 1
-        while not self.is_enough(S):
-            short, longer = len(S), self.best(min(len(S) + step, LONGEST))
-            if len(longer) == short:
-                return S
-            S, step = longer, 2 * step
+        most = min(LONGEST, self.search.most)
+        while not self.is_enough(S) and len(S) < most:
+            short, S, step = len(S), self.best(min(len(S) + step, most)), 2 * step
+        largest = None
+        if not self.is_enough(S):
+            short, largest = len(self.search.included) - 1, S
         while len(S) > short + 1:
             T = self.best((short + len(S)) // 2)
-            if self.is_enough(T):
+            if self.is_enough(T, largest):
                 S = T
             else:
                 short = len(T)
@@ -80,20 +87,26 @@ class Panels:
         *_, longer = self.search.path(2 * size)
         return self.search.choose(size, [longer, np.union1d(first, self.search.included)])
 
+    @one_blas_thread
     def affordable(self, costs: FloatArray, budget: float) -> "Panel":
         """The best panel whose features (U,) cost at most the budget; those included cost nothing more."""
         prices = np.where(np.isin(np.arange(len(costs)), self.search.included), 0.0, costs)
         return Panel(self, self.search.affordable(LONGEST, prices, budget))
 
-    def is_enough(self, S: IntArray) -> bool:
+    def is_enough(self, S: IntArray, largest: IntArray | None = None) -> bool:
         """Whether S loses little of what the model does not know itself, and of what it explains.
 
-        Predictions that are worth next to nothing may be lost altogether: then no member is needed.
+        Predictions that are worth next to nothing may be lost altogether: then no member is needed. What the `largest`
+        possible set loses does not count.
         """
+        K = len(self.reference.eta)
         left = self.left(S)
-        left[len(self.reference.eta) :] = 0.0  # of η itself
+        if largest is not None:
+            left = np.maximum(left - self.left(largest), 0.0)
+        left[K:] = 0.0  # of η itself
+        lost, unknown = float(left.sum()), self.reference.uncertainty or 0.0
         nothing = float(self.reference.loss(left)) <= NOTHING
-        return nothing or (self.of_uncertainty(S) <= ENOUGH and self.lost(S) <= REMAINDER)
+        return nothing or (lost <= ENOUGH * unknown and lost <= REMAINDER * float(self.search.form.total[:K].sum()))
 
     def left(self, S: IntArray) -> FloatArray:
         """What the best rule leaves of each target (R,); without a ridge, which is for the search only."""
@@ -130,6 +143,7 @@ class Panels:
         left = self.search.form.left(S, EXACT * form.weight, form).reshape(-1, K).sum(axis=1)
         return np.asarray(left / np.maximum(form.total.reshape(-1, K).sum(axis=1), 1e-300))
 
+    @one_blas_thread
     def curve(self, sizes: Sequence[int], through: IntArray | None = None) -> pd.DataFrame:
         """What sets of each size lose, with 90 % limits under the posterior; each is the one before and one more.
 
@@ -150,6 +164,7 @@ class Panels:
                 if possible:
                     yield search.diversity, k, search.improved(max(possible, key=search.value))
 
+    @one_blas_thread
     def frontier(self, sizes: Sequence[int], diversities: Sequence[float] = DIVERSITIES) -> pd.DataFrame:
         """What the best panel of each size loses under each weight of diversity, and how diverse it is."""
         return pd.DataFrame(
@@ -273,6 +288,7 @@ class Panel:
         sizes = range(len(self.among.search.included), max(2 * len(self.features), 10) + 1)
         return self.among.curve(sizes, self.features)
 
+    @one_blas_thread
     def stand_ins(self, n: int = 3) -> pd.DataFrame:
         """For each member, the share lost without it and with the best replacements, best first.
 
@@ -297,6 +313,7 @@ class Panel:
     def _exchanged(self) -> FloatArray:
         return self.among.search.exchanges(self.features)
 
+    @one_blas_thread
     def family(self, level: float = 0.05) -> list[IntArray]:
         """The panel, and those one exchange away that predict as well with at least this posterior probability.
 
