@@ -97,12 +97,13 @@ class Panels:
         """Whether S loses little of what the model does not know itself, and of what it explains.
 
         Predictions that are worth next to nothing may be lost altogether: then no member is needed. What the `largest`
-        possible set loses does not count.
+        possible set loses does not count, less what as many random columns would repeat by chance.
         """
-        K = len(self.reference.eta)
+        K, N = self.reference.eta.shape
         left = self.left(S)
         if largest is not None:
-            left = np.maximum(left - self.left(largest), 0.0)
+            chance = max(N - len(S), 1) / max(N - len(largest), 1)
+            left = np.maximum(left - chance * self.left(largest), 0.0)
         left[K:] = 0.0  # of η itself
         lost, unknown = float(left.sum()), self.reference.uncertainty or 0.0
         nothing = float(self.reference.loss(left)) <= NOTHING
