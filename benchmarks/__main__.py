@@ -9,6 +9,7 @@ RESULTS = Path(__file__).parent / "RESULTS.md"
 NAMES = [
     "posterior",
     "tables",
+    "panels",
     "groups",
     "survival",
     "diversity",

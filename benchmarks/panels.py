@@ -6,7 +6,7 @@ Needs the data (the folder VARIEGATE_DATA) for all but two tables; fifty splits 
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -146,25 +146,30 @@ def promises(name: str, rows: list[Row]) -> list[list[object]]:
     return [[name, f"{middle:.0f} ({low:.0f} to {high:.0f})", *cells, f"{np.mean(covered):.1%}" if covered else ""]]
 
 
+def found_on(load: Callable[[], Any], task: str, seeds: Iterable[int]) -> list[Row]:
+    """Every method, size and split of one table."""
+    X, y = load()
+    y = (y == np.unique(y)[1]).astype(int) if task == "classification" else np.asarray(y, dtype=float)
+    each = Parallel(n_jobs=2)(delayed(judged)(np.asarray(X, dtype=float), y, task, seed) for seed in seeds)
+    return [row for rows in each for row in rows]
+
+
 def main() -> str:
-    tables: dict[str, tuple[Callable[[], Any], str]] = {
-        **{name: (load, "regression") for name, load in REGRESSION.items()},
-        **{name: (load, "classification") for name, load in CLASSES.items()},
-    }
-    parts: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
-    for name, (load, task) in tables.items():
-        X, y = load()
-        y = (y == np.unique(y)[1]).astype(int) if task == "classification" else np.asarray(y, dtype=float)
-        found = Parallel(n_jobs=2)(
-            delayed(judged)(np.asarray(X, dtype=float), y, task, seed) for seed in range(SPLITS)
-        )
-        rows = [row for some in found for row in some]
-        for part, lines in zip(parts, (summary, details, promises), strict=True):
-            part += lines(name, rows)
-        print("panels:", *parts[0][-3:], parts[2][-1], sep="\n  ", file=sys.stderr, flush=True)
+    found = {}
+    for tables, task in ((REGRESSION, "regression"), (CLASSES, "classification")):
+        for name, load in tables.items():
+            found[name] = found_on(load, task, range(SPLITS))
+            print("panels:", *summary(name, found[name]), sep="\n  ", file=sys.stderr, flush=True)
+    return written(found)
+
+
+def written(found: dict[str, list[Row]]) -> str:
+    """The tables of RESULTS.md."""
+    parts = [[line for name, rows in found.items() for line in of(name, rows)] for of in (summary, details, promises)]
+    splits = len({row["seed"] for rows in found.values() for row in rows})
     return "\n\n".join([
         "## What to measure",
-        f"`python -m benchmarks panels`. {SPLITS} splits, a quarter of the rows held out. Every set is refitted by "
+        f"`python -m benchmarks panels`. {splits} splits, a quarter of the rows held out. Every set is refitted by "
         "least squares or logistic regression; R² or AUC, in brackets log det (0 is the most diverse). Last columns: "
         "the other method that is best on the even splits, and how far the panel is ahead of it on the odd ones, ± "
         "standard error corrected for rows that splits share.",

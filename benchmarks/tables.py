@@ -1,4 +1,4 @@
-"""Real tables: averaged predictions, sets of ten, coverage of intervals, and agreement of two halves of the rows.
+"""Real tables: averaged predictions, coverage of intervals, and agreement of two halves of the rows.
 
 Needs the data (the folder VARIEGATE_DATA) for all but two tables; twenty splits of each, a fifth of the rows held out.
 """
@@ -15,17 +15,15 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LassoCV, LogisticRegressionCV, RidgeCV
 from sklearn.metrics import r2_score, roc_auc_score
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import variegate as vg
-from variegate.comparison import Comparison
 
 from .measure import table, versions
 
-SPLITS, SIZE = 20, 10
-OTHERS = ["omp", "lasso", "univariate"]
+SPLITS, HELD_OUT = 20, 0.2
 
 
 def breast_cancer() -> tuple[np.ndarray, np.ndarray]:
@@ -67,11 +65,10 @@ def methods(classes: bool) -> dict[str, Any]:
     return {"variegate": ours, **peers, "gradient boosting": boosted}
 
 
-def sets_of_ten(X: np.ndarray, y: np.ndarray, classes: bool) -> Comparison:
-    return vg.compare(
-        ["variegate", *OTHERS], X, y, task="classification" if classes else "regression", size=SIZE, repeats=SPLITS,
-        n_jobs=2, progress=False,
-    )  # fmt: skip
+def splits(y: np.ndarray, classes: bool) -> list[Any]:
+    """Training and test rows."""
+    kind = StratifiedShuffleSplit if classes else ShuffleSplit
+    return list(kind(SPLITS, test_size=HELD_OUT, random_state=0).split(np.zeros(len(y)), y))
 
 
 def averaged(X: np.ndarray, y: np.ndarray, classes: bool, splits: list[Any]) -> tuple[dict, dict, list[float]]:
@@ -108,39 +105,20 @@ def halves(X: np.ndarray, y: np.ndarray, classes: bool, splits: int = 2) -> floa
     return float(np.nanmean(found))
 
 
-def of_sets(name: str, found: Comparison, metric: str) -> list[list[object]]:
-    """Rows about the sets of ten."""
-    summary, seconds = found.summary(), found.selections.groupby("method")["seconds"].mean()
-    rows = []
-    for method in found.methods:
-        accuracy, log_det = found.values(metric)[method], found.values("log det")[method]
-        finite = log_det[np.isfinite(log_det)]
-        told = f"{finite.mean():.1f}" if len(finite) == len(log_det) else f"−∞ in {len(log_det) - len(finite)}"
-        error = accuracy.std(ddof=1) / np.sqrt(len(accuracy))
-        rows.append(
-            [name, method, f"{accuracy.mean():.3f} ± {error:.3f}", told,
-             f"{found.values('largest |r|')[method].mean():.2f}", f"{summary.loc[method, 'stability']:.2f}",
-             f"{seconds[method]:.2f}"]
-        )  # fmt: skip
-    return rows
-
-
 def main() -> str:
     warnings.simplefilter("ignore")
-    lines, sets, last = [], [], []
+    lines, last = [], []
     for classes, tables in ((False, REGRESSION), (True, CLASSES)):
         labels, rows, metric = list(methods(classes)), [], "AUC" if classes else "R2"
         for name, load in tables.items():
             X, y = load()
             y = (y == np.unique(y)[1]).astype(int) if classes else np.asarray(y, dtype=float)
-            found = sets_of_ten(X, y, classes)
-            scores, seconds, covered = averaged(X, y, classes, found.splits)
+            scores, seconds, covered = averaged(X, y, classes, splits(y, classes))
             means = {label: round(float(np.mean(v)), 3) for label, v in scores.items()}
             print(f"tables: {name} {means}", file=sys.stderr, flush=True)
             rows.append(
                 [name, *(f"{np.mean(v):.3f} ± {np.std(v, ddof=1) / np.sqrt(len(v)):.3f}" for v in scores.values())]
             )
-            sets += of_sets(name, found, metric)
             behind = np.mean(scores["variegate"]) - max(np.mean(values) for values in scores.values())
             last.append(
                 [name, f"{np.mean(covered):.1%}" if covered else "", f"{halves(X, y, classes):.2f}",
@@ -159,10 +137,6 @@ def main() -> str:
             "",
             *lines,
             table(head, last),
-            "",
-            f"Sets of {SIZE}, refitted by least squares or logistic regression:",
-            "",
-            table(["", "", "R2 or AUC", "log det", "largest r", "stability", "seconds"], sets),
             "",
             versions("variegate", "numpy", "scikit-learn"),
         ]
