@@ -41,6 +41,10 @@ def validate(
     >>> found["panel"].tolist(), bool(found["accuracy"][0] < found["accuracy"][1])
     (['1', 'suggested'], True)
     """
+    if not isinstance(model, DiverseSelector):
+        raise ValueError(f"model must be one of {', '.join(k.__name__ for k in ESTIMATORS.values())}, got {model!r}.")
+    if not isinstance(sizes, Iterable):
+        raise ValueError(f"sizes must be a list, such as [2, 5, 10], got {sizes!r}.")
     task = next(name for name, kind in ESTIMATORS.items() if isinstance(model, kind))
     codes = read_data(X, y, task).y
     strata = task_named(task).strata(codes)
