@@ -45,7 +45,7 @@ def test_the_first_sentences():
     assert first == "a and d together predict relapse."
     assert second.startswith("For 1 of 2 it is nearly certain")
     assert second.endswith("less so for d.")
-    assert third == "Some can be replaced by another gene with the same information: b or c for a."
+    assert third == "Some share their probability with a similar gene: a with b and c."
     alone = summary([stand("a", 0.99)], "relapse", "gene")
     assert alone[0] == "a predicts relapse."
     assert "nearly certain that it" in alone[1]
