@@ -51,6 +51,9 @@ def test_the_first_sentences():
     assert "nearly certain that it" in alone[1]
     assert alone[2].startswith("No other gene")
     assert summary([stand(None, 0.3, "x")], "relapse", "gene")[0].startswith("No gene stands out")
+    assert summary([stand(None, 0.9, "x")], "y", "gene") == [
+        "Nothing was chosen, although some genes probably predict y."
+    ]
     chance = summary([stand("a", 0.4), stand("b", 0.4)], "y", "gene")
     assert chance[0] == "a and b are in the panel, but may be chance."
     assert chance[1].startswith("None of this is certain")

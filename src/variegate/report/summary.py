@@ -11,6 +11,8 @@ NAMED = 3  # members of the panel with similar features that are named
 def summary(stands: list[Stand], outcome: str, thing: str, always: bool = False) -> list[str]:
     """Summarise the result in sentences without statistics."""
     chosen = [stand for stand in stands if stand.chosen is not None]
+    if not chosen and any(stand.probability >= LIKELY for stand in stands):
+        return [f"Nothing was chosen, although some {thing}s probably predict {outcome}."]
     if not chosen:
         beyond = " beyond what is in every set" if always else ""
         return [f"No {thing} stands out as a predictor of {outcome}{beyond}: what looks like one may be chance."]
