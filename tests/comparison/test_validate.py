@@ -27,6 +27,8 @@ def test_scores_are_of_the_rule_on_held_out_rows():
     [
         ({"model": "lasso"}, "model must be one of DiverseRegressor, .*, got 'lasso'"),
         ({"sizes": 3}, r"sizes must be a list, such as \[2, 5, 10\], got 3"),
+        ({"cv": 1}, "cv must be a number of folds from 2 to 60, the number of rows, got 1"),
+        ({"cv": 61}, "cv must be a number of folds from 2 to 60, .* got 61"),
         ({"sizes": [9], "cv": 2}, "size must be between 1 and 4"),
     ],
 )
