@@ -42,7 +42,9 @@ def main() -> None:
     posterior = vg.Posterior(vg.sample(vg.Target(likelihood, prior), rng))
     print("inclusion probabilities:", posterior.inclusion_prob().round(2))
     print(
-        "best set:", posterior.map().tolist(), "(columns 0 and 6 made the costs; 1, 2 and 7, 8 are their near-copies)"
+        "most probable set:",
+        posterior.map().tolist(),
+        "(columns 0 and 6 made the costs; 1, 2 and 7, 8 are their near-copies)",
     )
 
 

@@ -230,11 +230,15 @@ class Selection:
         return Panel(self.panels(), self.chosen)
 
     def costs(self, given: Any) -> FloatArray:
-        """Costs of the features (U,) from those of columns, the dearest column of each counting."""
+        """Costs of the features (U,) from those of columns, each the highest of its columns."""
         values = by_column(given, self.names, self.candidates.n_columns, "costs") or []
-        found = np.array([np.nan if v is None else float(v) for v in values])
-        if not (found[self.candidates.columns] >= 0).all():
-            raise ValueError("costs must hold a number from 0 for each column to choose from.")
+        found = np.array([float(v) if isinstance(v, int | float | np.number) and v >= 0 else np.nan for v in values])
+        wrong = self.candidates.columns[np.isnan(found[self.candidates.columns])]
+        if len(wrong):
+            raise ValueError(
+                f"costs must hold a number from 0 for each column to choose from, got {values[wrong[0]]!r} for "
+                f"{self.column_names[wrong[0]]!r}."
+            )
         out = np.zeros(self.candidates.n_units)
         np.maximum.at(out, self.candidates.unit, found[self.candidates.columns])
         return out

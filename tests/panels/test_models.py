@@ -195,8 +195,14 @@ def test_sizes_and_diversity():
         model.panel(2, diversity=-1)
     with pytest.raises(ValueError, match="size must be a whole number from 3"):
         model.panel(2, include=[0, 1, 2])
-    with pytest.raises(ValueError, match="between 1 and 8"):
+    with pytest.raises(ValueError, match=r"^size must be between 1 and 8"):
         model.panel(9)
+    with pytest.raises(ValueError, match=r"^size must be a whole number"):
+        model.panel("3")
+    with pytest.raises(ValueError, match=r"^sizes must be between 1 and 8"):
+        model.path([9])
+    with pytest.raises(ValueError, match="exclude must leave a feature"):
+        model.panel(1, exclude=range(8))
 
 
 def test_prices():
@@ -209,8 +215,8 @@ def test_prices():
     for wrong in ({"costs": prices}, {"budget": 2.0}):
         with pytest.raises(ValueError, match="together"):
             model.panel(**wrong)
-    for wrong in (prices | {"a": -1}, prices | {"a": np.nan}, {"a": 1.0}):
-        with pytest.raises(ValueError, match="costs must hold a number from 0"):
+    for wrong in (prices | {"b": -1}, prices | {"b": np.nan}, {"a": 1.0}, prices | {"b": "one"}):
+        with pytest.raises(ValueError, match=r"costs must hold a number from 0 .* got .* for 'b'"):
             model.panel(costs=wrong, budget=2.0)
     for wrong in (np.nan, -1.0, "all"):
         with pytest.raises(ValueError, match="budget must be a number from 0"):

@@ -159,7 +159,11 @@ WRONG = {
     "diversity must be a number from 0, got 'no'": {"diversity": "no"},
     "noise must be a variance above zero": {"noise": 0},
     "noise must be a variance above zero, or one for each of the 1 outcomes": {"noise": [1, 2]},
-    "non-negative": {"weights": -np.ones(N)},
+    "^weights must be non-negative": {"weights": -np.ones(N)},
+    "weights must have shape": {"weights": np.ones(3)},
+    "exclude must leave a feature to choose from, got all": {"exclude": range(M)},
+    "X must have a column that varies, got constant columns only": {"X": np.ones((N, 2))},
+    "columns of X must have different names, got 'a'": {"X": FRAME.rename(columns={"f": "a"})},
     "similarity": {"similarity": "rows"},
     "blocks must have one entry for each": {"blocks": [0, 1]},
 }
@@ -168,7 +172,7 @@ WRONG = {
 @pytest.mark.parametrize("message", WRONG)
 def test_wrong_arguments(message):
     with pytest.raises(ValueError, match=message):
-        vg.panel(X, **{"reference": Y, "size": 2, **WRONG[message]})
+        vg.panel(**{"X": X, "reference": Y, "size": 2, **WRONG[message]})
 
 
 def test_predictions_that_a_panel_cannot_make():
@@ -266,6 +270,23 @@ def test_stand_ins_are_panels_without_a_member():
     assert table["stand_in"].tolist()[::2] == [f"x{m}" for m in best]
 
 
-def test_included_features_have_no_stand_ins():
+def test_members_without_a_stand_in_have_a_row():
     panel = vg.panel(X, Y, size=2, include=[0])
-    assert set(panel.stand_ins()["member"]) == set(panel.members) - {"x0"}
+    table = panel.stand_ins(2)
+    (alone,) = table[table["member"] == "x0"].itertuples()
+    assert pd.isna([alone.stand_in, alone.lost_with, alone.log_det]).all()
+    assert alone.lost_without == pytest.approx(panel.among.lost(panel.features[1:]) - panel.lost)
+    everything = vg.panel(X, Y, size=M).stand_ins()
+    assert everything["member"].tolist() == [f"x{m}" for m in range(M)]
+    assert everything["stand_in"].isna().all()
+    assert (everything["lost_without"] > 0).any()
+
+
+@pytest.mark.parametrize("n", [0, -1, 1.5, True])
+def test_numbers_of_stand_ins_are_checked(n):
+    with pytest.raises(ValueError, match=f"n must be a whole number above zero, got {n}"):
+        vg.panel(X, Y, size=2).stand_ins(n)
+
+
+def test_a_panel_shows_its_members_and_not_the_data():
+    assert len(repr(vg.panel(X, Y, size=2))) < 80

@@ -45,12 +45,15 @@ def test_the_first_sentences():
     assert first == "a and d together predict relapse."
     assert second.startswith("For 1 of 2 it is nearly certain")
     assert second.endswith("less so for d.")
-    assert third == "Some can be replaced by another gene with the same information: b or c for a."
+    assert third == "Some share their probability with a similar gene: a with b and c."
     alone = summary([stand("a", 0.99)], "relapse", "gene")
     assert alone[0] == "a predicts relapse."
     assert "nearly certain that it" in alone[1]
     assert alone[2].startswith("No other gene")
     assert summary([stand(None, 0.3, "x")], "relapse", "gene")[0].startswith("No gene stands out")
+    assert summary([stand(None, 0.9, "x")], "y", "gene") == [
+        "Nothing was chosen, although some genes probably predict y."
+    ]
     chance = summary([stand("a", 0.4), stand("b", 0.4)], "y", "gene")
     assert chance[0] == "a and b are in the panel, but may be chance."
     assert chance[1].startswith("None of this is certain")

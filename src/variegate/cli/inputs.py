@@ -191,7 +191,7 @@ def read_costs(options: Mapping[str, Any], features: tuple[str, ...]) -> FloatAr
     placed, found = _to_choose_from(options, features), np.full(len(features), np.nan)
     with trusting(options["trust"]):
         names, prices = read_prices(options["costs"])
-        rows = rows_of(placed, names, options["costs"], "costs", without=", but a size")
+        rows = rows_of(placed, names, options["costs"], "costs", without=" and no --budget, but --size")
     found[np.isin(np.array(features, dtype=object), np.array(placed, dtype=object))] = prices[rows]
     return found
 

@@ -45,7 +45,7 @@ def panel_lines(answer: Any) -> list[str]:
     names = [shortened(name) for name in panel.members]
     more = f", … ({len(names) - NAMED} more)" if len(names) > NAMED else ""
     lost = panel.among.summary(panel.features)
-    limits = f"90 % limits {lost['lost_low']:.1%} to {lost['lost_high']:.1%}"
+    limits = f"90% limits {lost['lost_low']:.1%} to {lost['lost_high']:.1%}"
     return [
         f"measure {counted(len(names), 'feature')}: {', '.join(names[:NAMED])}{more}",
         f"a rule on them alone loses {lost['lost']:.1%} of what the model predicts ({limits})",

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import _safe_indexing
 
+from ..checks import is_whole
 from ..estimators import ESTIMATORS, DiverseSelector
 from ..tasks import task_named
 from ..types import IntArray
@@ -41,8 +42,14 @@ def validate(
     >>> found["panel"].tolist(), bool(found["accuracy"][0] < found["accuracy"][1])
     (['1', 'suggested'], True)
     """
+    if not isinstance(model, DiverseSelector):
+        raise ValueError(f"model must be one of {', '.join(k.__name__ for k in ESTIMATORS.values())}, got {model!r}.")
+    if not isinstance(sizes, Iterable):
+        raise ValueError(f"sizes must be a list, such as [2, 5, 10], got {sizes!r}.")
     task = next(name for name, kind in ESTIMATORS.items() if isinstance(model, kind))
     codes = read_data(X, y, task).y
+    if not (is_whole(cv) and 2 <= cv <= len(codes)):
+        raise ValueError(f"cv must be a number of folds from 2 to {len(codes)}, the number of rows, got {cv!r}.")
     strata = task_named(task).strata(codes)
     folds = (KFold if strata is None else StratifiedKFold)(cv, shuffle=True, random_state=as_seed(random_state))
     splits = list(folds.split(np.zeros(len(codes)), strata))

@@ -123,6 +123,7 @@ def open_text(path: str | Path, delimiter: str | None = None) -> TextSource:
                 f"{path}: expected several columns, but with the delimiter {delimiter!r} there is one: "
                 f"'{shortened(first_line(text))}'; give another ",
                 Argument("delimiter"),
+                ", or add a column of sample ids if it is the only one",
             )
         )
     check_names(columns, str(path), "columns")

@@ -169,6 +169,7 @@ def find_delimiter(path: str | Path, text: str) -> str:
             f"{path}: expected columns separated by tabs, commas, semicolons, spaces or bars, but the first line has "
             f"only one: '{shortened(first_line(text))}'; give ",
             Argument("delimiter"),
+            ", or add a column of sample ids if it is the only one",
         )
     )
 

@@ -280,8 +280,8 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         size : as n_features_to_select; None: the smallest that is enough, or what the budget allows
         include, exclude : features that are measured already, and that cannot be measured
-        costs, budget : a price for each column, (M,) or {column: price}, the dearest column of a feature counting; and
-            what all features together may cost, beside those included, which cost nothing more
+        costs, budget : a price for each column, (M,) or {column: price}, of which a feature has the highest; and what
+            all features together may cost, beside those included, which cost nothing more
         diversity : as in the constructor; None: the same
 
         >>> from variegate import DiverseRegressor
@@ -293,8 +293,8 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         found = self.selection_.panels(include, exclude, diversity)
         U = self.selection_.candidates.n_units
-        k = number_to_select(size, U)
-        check_size(k, size, U, U if found.search.volume is None else found.search.volume.rows.rank())
+        k = number_to_select(size, U, "size")
+        check_size(k, size, U, U if found.search.volume is None else found.search.volume.rows.rank(), "size")
         if (costs is None) != (budget is None):
             raise ValueError("costs and budget must be given together, got only one of them.")
         if costs is None or budget is None:
@@ -321,9 +321,9 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         U, target = self.selection_.candidates.n_units, self.posterior_.target
         most = U if target.phi is None else target.volume.rows.rank()
         asked = list(sizes)
-        numbers = [number_to_select(k, U) for k in asked]
+        numbers = [number_to_select(k, U, "sizes") for k in asked]
         for size, k in zip(numbers, asked, strict=True):
-            check_size(size, k, U, most)
+            check_size(size, k, U, most, "sizes")
         found = self.selection_
         panels = found.panels()
         by_prediction = self.choose == "prediction"

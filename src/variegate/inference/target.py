@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, Self, cast
 import numpy as np
 import numpy.typing as npt
 
-from ..dpp import IndependentSets, LowRankDPP, PoweredDPP, Rows, SetDistribution, Sums, Volume, VolumeGains, of_size
+from ..dpp import IndependentSets, LowRankDPP, Rows, SetDistribution, Volume, VolumeGains, of_size
 from ..likelihoods import (
     ExchangeLikelihood,
     FlipLikelihood,
@@ -16,7 +16,7 @@ from ..likelihoods import (
     Likelihood,
     QuadraticLikelihood,
 )
-from ..priors import Prior, volume_prior
+from ..priors import Prior
 from ..sets import as_index_set, as_size, membership
 from ..types import FloatArray, IntArray
 
@@ -28,7 +28,6 @@ NUGGET = 1e-6
 FEW_FEATURES = 16  # at most 2^16 sets: draws repeat
 LARGEST_WITH_NUGGET = 2048  # features; the exact normaliser with a nugget needs an (M, M) array, here 32 MiB
 CACHE_BYTES = 1 << 22  # of evaluations, 16 bytes per feature and set
-NO_NORMALIZER = Sums(np.zeros(1), 0)
 EVIDENCES = 1 << 13  # evidences cached in addition to the evaluations
 
 
@@ -270,16 +269,6 @@ class Target:
         if prior.rows is not None and not (self.phi is not None and np.may_share_memory(prior.rows.phi, self.phi)):
             return replace(self, prior=prior, phi=None, _volume=None, _cache={})
         return replace(self, prior=prior)
-
-    def with_diversity(self, diversity: float) -> Self:
-        """The same with another exponent of ν in the prior, whose normaliser is correct for 0 and 1 only.
-
-        Sets of the same size can still be compared: that needs no normaliser.
-        """
-        if diversity in (0.0, 1.0):
-            rows = None if self._volume is None else self._volume.rows
-            return self.with_prior(volume_prior(rows, self.prior.theta, diversity))
-        return self.with_prior(PoweredDPP(self.volume.rows, self.prior.theta, diversity, NO_NORMALIZER))
 
     def with_slab_precision(self, c: float) -> Self:
         """The same with another slab precision and an empty cache."""

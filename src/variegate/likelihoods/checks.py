@@ -109,20 +109,18 @@ def check_times(time: FloatArray, entry: FloatArray | None = None) -> None:
         check_rows(entry < time, "entry", "be before time", lambda i: f"{entry[i]:g} and {time[i]:g}", OUT)
 
 
-def sample_weights(weights: Any, length: int) -> FloatArray:
+def sample_weights(weights: Any, length: int, what: str = "sample_weight") -> FloatArray:
     """Return non-negative weights, ones if None; their sum must be positive, and none above LARGEST_WEIGHT."""
     if weights is None:
         return np.ones(length)
-    w = vector(weights, "sample_weight", length)
+    w = vector(weights, what, length)
     if w.max() > LARGEST_WEIGHT:
         raise ValueError(
-            f"sample_weight must be at most {LARGEST_WEIGHT:g}, since a row with weight w counts as w rows, got "
+            f"{what} must be at most {LARGEST_WEIGHT:g}, since a row with weight w counts as w rows, got "
             f"{w.max():g}; divide all weights by a number."
         )
     if w.min() < 0 or w.sum() <= 0:
-        raise ValueError(
-            f"sample_weight must be non-negative and not all zero, got minimum {w.min():g}, sum {w.sum():g}."
-        )
+        raise ValueError(f"{what} must be non-negative and not all zero, got minimum {w.min():g}, sum {w.sum():g}.")
     return w
 
 

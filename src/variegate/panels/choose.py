@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.special import logit
 
 from ..candidates import Candidates, by_column, choose_candidates, group_of_columns
-from ..checks import is_number
+from ..checks import check_labels, is_number
 from ..design import Design, are_constant
 from ..dpp import Rows, Volume
 from ..likelihoods import Logits, PoissonTerms, Squares, Terms, sample_weights, table
@@ -65,12 +65,15 @@ def panel(
     """
     names = np.asarray(X.columns, dtype=object) if hasattr(X, "columns") else None
     check_diversity(diversity)
+    check_labels(X)
     X = table(X)
     N, M = X.shape
-    row_weights = sample_weights(weights, N)
+    row_weights = sample_weights(weights, N, "weights")
     eta = _predictor(reference, N, task)
     whole = Design.of(X, row_weights)
     groups = group_of_columns(by_column(blocks, names, M, "blocks"))
+    if not whole.varying.any():
+        raise ValueError("X must have a column that varies, got constant columns only.")
     candidates = choose_candidates(M, NOTHING, groups, varying=whole.varying)
     design = whole.take(candidates.columns)
     terms = _terms(task, row_weights)

@@ -74,10 +74,12 @@ class Panels:
 
     def _check(self, size: int) -> None:
         least, most = max(len(self.search.included), 1), self.search.most
+        if most == 0:
+            raise ValueError("exclude must leave a feature to choose from, got all of them.")
         if not (is_whole(size) and least <= size <= most):
             raise ValueError(
-                f"size must be a whole number from {least} to {most} (features that are included, or can be measured "
-                f"together beside them), got {size!r}."
+                f"size must be a whole number from {least} to {most}, got {size!r}: features in include count, "
+                "and those in exclude, and copies or combinations of others, do not."
             )
 
     def best(self, size: int) -> IntArray:
@@ -182,7 +184,7 @@ class Panels:
         }  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Panel:
     """A set of features to measure instead of all, chosen so that the best rule on it repeats a model's predictions.
 
@@ -191,10 +193,16 @@ class Panel:
     >>> panel = vg.panel(X, X[:, 1] + 0.5 * X[:, 3], size=2)
     >>> panel.columns.tolist(), round(panel.lost, 3), panel.predict([[1.0, 2.0]]).round(3)
     ([1, 3], 0.0, array([2.]))
+    >>> panel
+    Panel(members=['x1', 'x3'], lost=0)
     """
 
     among: Panels
     features: IntArray  # sorted positions among the features to choose from
+
+    def __repr__(self) -> str:
+        """The members and what is lost, not the data behind them."""
+        return f"Panel(members={self.members}, lost={self.lost:.3g})"
 
     @property
     def members(self) -> list[str]:
@@ -293,22 +301,26 @@ class Panel:
     def stand_ins(self, n: int = 3) -> pd.DataFrame:
         """For each member, the share lost without it and with the best replacements, best first.
 
-        `lost_without` and `lost_with` are increases of `lost`.
+        `lost_without` and `lost_with` are increases of `lost`. A member has a row without a stand-in if nothing can
+        take its place, or if it is measured already.
         """
+        if not (is_whole(n) and n > 0):
+            raise ValueError(f"n must be a whole number above zero, got {n!r}.")
         rows = [row for j in range(len(self.features)) for row in self._replacements(j, n)]
         return pd.DataFrame(rows, columns=["member", "lost_without", "stand_in", "lost_with", "log_det"])
 
     def _replacements(self, j: int, n: int) -> Iterator[dict[str, Any]]:
         S, given, values = self.features, self.among, self._exchanged[j]
         rest = np.delete(S, j)
+        member = {"member": str(given.labels[S[j]]), "lost_without": given.lost(rest) - self.lost}
         ranked = np.argsort(-values, kind="stable")[:n]
-        for m in ranked[np.isfinite(values[ranked])]:
+        possible = ranked[np.isfinite(values[ranked])]
+        if not len(possible):
+            yield {**member, "stand_in": None, "lost_with": np.nan, "log_det": np.nan}
+        for m in possible:
             T = np.sort(np.append(rest, m))
-            yield {
-                "member": str(given.labels[S[j]]), "lost_without": given.lost(rest) - self.lost,
-                "stand_in": str(given.labels[m]), "lost_with": given.lost(T) - self.lost,
-                "log_det": given.log_volume(T),
-            }  # fmt: skip
+            stand_in, with_it = str(given.labels[m]), given.lost(T) - self.lost
+            yield {**member, "stand_in": stand_in, "lost_with": with_it, "log_det": given.log_volume(T)}
 
     @cached_property
     def _exchanged(self) -> FloatArray:

@@ -104,14 +104,14 @@ def rule_rows(selection: Selection, panel: Panel) -> list[Row]:
 def _member(selection: Selection, stand_ins: pd.DataFrame, u: int, lines: list[Any], family: list[Any]) -> Measured:
     columns = selection.candidates.columns[selection.candidates.unit == u]
     own = stand_ins[stand_ins["member"] == str(selection.posterior.labels[u])]
-    best = own.iloc[0] if len(own) else None
+    best, alone = own.iloc[0], bool(own["stand_in"].isna().all())
     panel = selection.chosen_panel
     without = panel.among.lost(panel.features[panel.features != u]) - panel.lost
     return Measured(
         [line for line in lines if line[0].column in columns],
         percent(without),
-        None if best is None else str(best["stand_in"]),
-        "" if best is None else percent(best["lost_with"]),
+        None if alone else str(best["stand_in"]),
+        "" if alone else percent(best["lost_with"]),
         sum(bool(np.isin(u, S)) for S in family),
     )
 

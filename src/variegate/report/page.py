@@ -296,7 +296,8 @@ def _facts(selection: Selection, data: Mapping[str, Any], budget: Any) -> Iterab
         yield "Classes", ", ".join(f"{names.shortened(label, 24)} ({n:,})" for label, n in list(counts.items())[:8])
     yield "Chosen for", "what it predicts" if selection.choose == "prediction" else "its probability"
     how = "as requested" if selection.size is not None else "chosen by the data"
-    yield "Size of the panel", f"{len(selection.chosen)}, {how if budget is None else f'within a budget of {budget}'}"
+    how = how if budget is None else f"within a budget of {budget:g}"
+    yield "Size of the panel", f"{len(selection.chosen)}, {how}"
     yield "Table", data.get("path")
 
 

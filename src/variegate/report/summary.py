@@ -1,16 +1,18 @@
-"""Three sentences: what predicts the outcome, how certain that is, and what can be replaced."""
+"""Three sentences: what predicts the outcome, how certain that is, and what shares its probability."""
 
 from .content import Stand
 from .names import shortened
 
 SURE = 0.95  # groups at least this probable are called nearly certain
 LIKELY = 0.5  # groups less probable than this are not said to predict anything
-NAMED = 3  # replacements named
+NAMED = 3  # members of the panel with similar features that are named
 
 
 def summary(stands: list[Stand], outcome: str, thing: str, always: bool = False) -> list[str]:
     """Summarise the result in sentences without statistics."""
     chosen = [stand for stand in stands if stand.chosen is not None]
+    if not chosen and any(stand.probability >= LIKELY for stand in stands):
+        return [f"Nothing was chosen, although some {thing}s probably predict {outcome}."]
     if not chosen:
         beyond = " beyond what is in every set" if always else ""
         return [f"No {thing} stands out as a predictor of {outcome}{beyond}: what looks like one may be chance."]
@@ -19,7 +21,7 @@ def summary(stands: list[Stand], outcome: str, thing: str, always: bool = False)
     filled = [stand for stand in chosen if stand.probability < LIKELY]
     if filled:
         first += f" {_names(filled)} {'is' if len(filled) == 1 else 'are'} in the panel, but may be chance."
-    return [first.strip(), _how_sure(chosen), _replaced(chosen, thing)]
+    return [first.strip(), _how_sure(chosen), _shared(chosen, thing)]
 
 
 def _how_sure(chosen: list[Stand]) -> str:
@@ -38,15 +40,14 @@ def _how_sure(chosen: list[Stand]) -> str:
     )
 
 
-def _replaced(chosen: list[Stand], thing: str) -> str:
-    replaceable = [stand for stand in chosen if stand.stand_ins]
-    if not replaceable:
-        them = "it" if len(chosen) == 1 else "one of them"
-        return f"No other {thing} has the same information as {them}."
-    said = [f"{listed(stand.stand_ins, 'or')} for {shortened(str(stand.chosen), 30)}" for stand in replaceable[:NAMED]]
-    more = f"; and likewise for {len(replaceable) - NAMED} more" if len(replaceable) > NAMED else ""
-    what = "It" if len(chosen) == 1 else "Some"
-    return f"{what} can be replaced by another {thing} with the same information: {'; '.join(said)}{more}."
+def _shared(chosen: list[Stand], thing: str) -> str:
+    sharing = [stand for stand in chosen if stand.stand_ins]
+    if not sharing:
+        return f"No other {thing} is similar and shares {'its' if len(chosen) == 1 else 'their'} probability."
+    said = [f"{shortened(str(stand.chosen), 30)} with {listed(stand.stand_ins)}" for stand in sharing[:NAMED]]
+    more = f"; and {len(sharing) - NAMED} more" if len(sharing) > NAMED else ""
+    what = "It shares its" if len(chosen) == 1 else "Some share their"
+    return f"{what} probability with a similar {thing}: {'; '.join(said)}{more}."
 
 
 def _names(stands: list[Stand]) -> str:
