@@ -11,13 +11,12 @@ OURS = "Bernoulli-DPP"
 
 # Algorithm 1, as printed for Bernoulli-DPP, omits the volume of the family and so converges to the fit with a DPP
 # prior. "strict" is the DPP with the best ELBO for the spike-and-slab posterior, "matched" the one that has its exact
-# inclusion probabilities. "variegate" is the default of our estimators: the panel, chosen by
-# what the exact posterior predicts.
+# inclusion probabilities. "variegate" is the most probable set of the exact posterior.
 METHODS: dict[str, Any] = {
     OURS: Variational("dpp", "dpp"),
     "strict": Variational("bernoulli", "dpp"),
     "matched": Variational("bernoulli", "dpp", solver="chain"),
-    "variegate": "variegate",
+    "variegate": "most_probable",
     "DPP-Bernoulli": Variational("dpp", "bernoulli"),
     "SpikeSlab": Variational("bernoulli", "bernoulli"),
     "FS": "forward_score",
