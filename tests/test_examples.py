@@ -12,4 +12,4 @@ def test_costs():
     done = subprocess.run(
         [sys.executable, str(ROOT / "examples/costs.py")], capture_output=True, text=True, check=True
     )
-    assert "best set: [0, 6]" in done.stdout
+    assert "most probable set: [0, 6]" in done.stdout

@@ -194,7 +194,7 @@ class Panel:
     >>> panel.columns.tolist(), round(panel.lost, 3), panel.predict([[1.0, 2.0]]).round(3)
     ([1, 3], 0.0, array([2.]))
     >>> panel
-    Panel(members=['x1', 'x3'], lost=0)
+    Panel(members=['x1', 'x3'], lost=0.0%)
     """
 
     among: Panels
@@ -202,7 +202,7 @@ class Panel:
 
     def __repr__(self) -> str:
         """The members and what is lost, not the data behind them."""
-        return f"Panel(members={self.members}, lost={self.lost:.3g})"
+        return f"Panel(members={self.members}, lost={self.lost:.1%})"
 
     @property
     def members(self) -> list[str]:
