@@ -57,7 +57,7 @@ def test_more_features_than_rows(no_fit):
 @pytest.mark.parametrize("size", [5, 0, 9, 2.0, "all"])
 def test_the_path_refuses_them_too(size):
     model = regress().fit(np.hstack([X[:, :3], X[:, :3]]), Y)
-    with pytest.raises(ValueError, match="^sizes"):
+    with pytest.raises(ValueError, match="sizes"):
         model.path([1, size])
     assert {k: int(mask.sum()) for k, mask in model.path([0.5, 1]).items()} == {3: 3, 1: 1}
     with pytest.raises(ValueError, match=r"sizes must be a list, such as \[2, 5, 10\], got 3"):
