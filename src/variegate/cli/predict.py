@@ -145,10 +145,13 @@ def predictions(
     return pd.DataFrame(columns)
 
 
-def _of_numbers(model: Any, X: Any, level: float, exposure: Any, panel: bool) -> pd.DataFrame:
+def _of_numbers(
+    model: DiverseCounts | DiverseRegressor, X: Any, level: float, exposure: Any, panel: bool
+) -> pd.DataFrame:
     """Predict numbers, or counts with an exposure."""
     if panel:
-        (law,), size = model.panel_.rule.laws(X), 1.0 if exposure is None else np.asarray(exposure, dtype=np.float64)
+        (law,) = model.panel_.rule.laws(X)
+        size = np.ones(law.means.shape[1]) if exposure is None else np.asarray(exposure, dtype=np.float64)
         law = law if exposure is None else law.exposed(size)
         return _with_interval(law.interval(level), prediction=size * model.panel_.predict(X), std=law.std)
     how = {"exposure": exposure} if isinstance(model, DiverseCounts) else {}
