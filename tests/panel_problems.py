@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 
 from variegate.design import Design
-from variegate.likelihoods import CoxTerms, Logits, PoissonTerms, Squares
+from variegate.likelihoods import CoxTerms, Logits, PoissonTerms, Softmax, Squares
 from variegate.panels import Reference
 from variegate.panels.form import Form, Units
 
@@ -31,6 +31,12 @@ def classes(K=1, draws=None):
     return Reference(0.4 * ETA[:K], [Logits(np.zeros(N), WEIGHTS)] * K, None, drawn)
 
 
+def exclusive(draws=None):
+    """Three classes of which each row has one."""
+    eta = 0.4 * (ETA - ETA.mean(axis=0))
+    return Reference(eta, Softmax(WEIGHTS), None, draws)
+
+
 def counts(draws=None):
     drawn = None if draws is None else draws[:, :1]
     return Reference(0.4 * ETA[:1], [PoissonTerms(np.zeros(N), np.linspace(0, 1, N), np.ones(N))], None, drawn)
@@ -47,7 +53,7 @@ REFERENCES = {
     "outcomes": numbers(3, WEIGHTS),
     "draws": numbers(2, draws=DRAWS),
     "classes": classes(),
-    "many classes": classes(3, DRAWS),
+    "many classes": exclusive(DRAWS),
     "counts": counts(DRAWS),
     "survival": survival(),
     "strata": survival(STRATA, DRAWS),

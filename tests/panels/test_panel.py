@@ -55,7 +55,8 @@ def test_probabilities_of_several_classes():
     found = panel.predict_proba(X[:, [1, 3]])
     assert found.shape == (N, 3)
     np.testing.assert_allclose(found.sum(axis=1), 1)
-    shares = np.clip(p, 1e-4, 1 - 1e-4)  # each class against the rest
+    shares = np.clip(p, 1e-4, 1)
+    shares /= shares.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(panel.rule.means(X).mean(axis=0), shares.mean(axis=0), atol=1e-6)
     assert (panel.predict(X) == p.argmax(axis=1)).mean() > 0.85
     assert panel.predict(X).tolist() == found.argmax(axis=1).tolist()
@@ -186,7 +187,7 @@ def test_predictions_that_a_panel_cannot_make():
     with pytest.raises(ValueError, match="size must be given"):
         panel.among.choose()
     assert panel.coefficients[["low", "high"]].isna().all(axis=None)
-    assert panel.family()[0].tolist() == panel.features.tolist()
+    assert panel.family()[0].members == panel.members
     assert len(panel.family()) == 1
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit, softmax
 
-from panel_problems import COVARIATES, DRAWS, REFERENCES, WEIGHTS, N, X, classes, form_of, numbers
+from panel_problems import COVARIATES, DRAWS, REFERENCES, WEIGHTS, N, X, classes, exclusive, form_of, numbers
 from variegate.likelihoods import CoxTerms, Logits, PoissonTerms, Squares
 from variegate.panels import Reference
 
@@ -108,6 +108,16 @@ def test_covariates_take_no_principal_parts(name):
     for S in (np.array([1]), np.array([0, 2, 5])):
         found, expected = (form_of(r, covariates=COVARIATES).left(S, 0.1).sum() for r in (moved, still))
         assert found == pytest.approx(expected, rel=2e-3)
+
+
+def test_the_curvature_of_exclusive_classes_is_a_mean_of_eigenvalues():
+    reference = exclusive(DRAWS)
+    expected = np.zeros(N)
+    for p in softmax(DRAWS, axis=1).transpose(0, 2, 1):
+        values = np.linalg.eigvalsh(np.einsum("nk,kl->nkl", p, np.eye(3)) - np.einsum("nk,nl->nkl", p, p))
+        np.testing.assert_allclose(values[:, 0], 0, atol=1e-12)
+        expected += WEIGHTS * values[:, 1:].mean(axis=1) / len(DRAWS)
+    np.testing.assert_allclose(reference.curvature.precision, expected)
 
 
 def test_without_draws_the_targets_are_the_predictions():

@@ -62,7 +62,7 @@ def share(value):
 def test_what_to_measure(page, folder):
     panel, rule = vg.load(folder / "model.vg").panel_, pd.read_csv(folder / "panel.csv", index_col="column")
     stand_ins = pd.read_csv(folder / "stand_ins.csv").drop_duplicates("member").set_index("member")
-    family, rows = panel.family(), cells(page, "#panel")
+    family, rows = [one.features for one in panel.family()], cells(page, "#panel")
     assert [row[0] for row in rows] == panel.members == rule.index[1:].tolist()
     for u, (feature, size, limits, _, without, stand_in, with_it, panels) in zip(panel.features, rows, strict=True):
         found, instead = rule.loc[feature], stand_ins.loc[feature]

@@ -150,10 +150,8 @@ def _of_numbers(
 ) -> pd.DataFrame:
     """Predict numbers, or counts with an exposure."""
     if panel:
-        (law,) = model.panel_.rule.laws(X)
-        size = np.ones(law.means.shape[1]) if exposure is None else np.asarray(exposure, dtype=np.float64)
-        law = law if exposure is None else law.exposed(size)
-        return _with_interval(law.interval(level), prediction=size * model.panel_.predict(X), std=law.std)
+        (law,) = model.panel_.rule.laws(X, exposure)
+        return _with_interval(law.interval(level), prediction=model.panel_.predict(X, exposure), std=law.std)
     how = {"exposure": exposure} if isinstance(model, DiverseCounts) else {}
     mean, std = model.predict(X, return_std=True, **how)
     return _with_interval(model.predict_interval(X, level, **how), prediction=mean, std=std)

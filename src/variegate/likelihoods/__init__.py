@@ -50,6 +50,7 @@ from .survival import checked_times as checked_times
 from .terms import Derivatives, Terms
 from .terms import Expected as Expected
 from .terms import Logits as Logits
+from .terms import Softmax as Softmax
 from .terms import Squares as Squares
 from .terms import fitted_coefficients as fitted_coefficients
 from .terms import fitted_predictor as fitted_predictor

@@ -3,7 +3,8 @@
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.special import expit, log_expit, logit
+from scipy import linalg, optimize
+from scipy.special import expit, log_expit, logit, logsumexp, softmax
 
 from ..types import FloatArray
 from .auxiliary import Auxiliary, Shared
@@ -95,6 +96,58 @@ class Logits(NamedTuple):
         w = np.ones_like(p) if self.weights is None else self.weights
         value = float(w @ log_expit(np.where(self.y > 0, eta, -eta)))
         return Derivatives(value, w * (self.y - p), w * p * (1.0 - p))
+
+
+class Softmax(NamedTuple):
+    """K exclusive classes, P(y_i = k) ∝ exp η_ki, by what is expected of them.
+
+    >>> Softmax(np.ones(1)).probabilities(np.zeros((2, 1)))
+    array([[0.5],
+           [0.5]])
+    """
+
+    weights: FloatArray  # (N,)
+
+    def probabilities(self, eta: FloatArray) -> FloatArray:
+        """Of predictors (…, K, N)."""
+        return np.asarray(softmax(eta, axis=-2))
+
+    def weight(self, eta: FloatArray) -> FloatArray:
+        """The curvature of each row (…, N): the mean of the K − 1 eigenvalues of diag(p) − ppᵀ that are not zero."""
+        p = self.probabilities(eta)
+        return np.asarray(self.weights * (1.0 - np.square(p).sum(axis=-2)) / (p.shape[-2] - 1))
+
+    def fitted(self, p: FloatArray, Z: FloatArray) -> FloatArray:
+        """Coefficients (K, 1 + k) of an intercept and the columns Z (N, k) that make p (K, N) most likely.
+
+        Their probabilities have the same product with every column as p. O(NKk) a step of conjugate gradients.
+
+        >>> law = Softmax(np.ones(4))
+        >>> beta = law.fitted(np.array([[0.2] * 4, [0.3] * 4, [0.5] * 4]), np.zeros((4, 0)))
+        >>> law.probabilities(beta).round(4).ravel()
+        array([0.2, 0.3, 0.5])
+        """
+        X, share = np.column_stack([np.ones(len(Z)), Z]), self.weights / self.weights.sum()
+        root = np.linalg.cholesky((X.T * share) @ X + FAINT * np.eye(X.shape[1])).T
+        whitened, wanted = np.ascontiguousarray(linalg.solve_triangular(root.T, X.T, lower=True)), p * share
+
+        def parts(flat: FloatArray) -> tuple[FloatArray, FloatArray]:
+            eta = flat.reshape(len(p), -1) @ whitened
+            return eta, logsumexp(eta, axis=0)
+
+        def loss(flat: FloatArray) -> tuple[float, FloatArray]:
+            eta, above = parts(flat)
+            slope = (np.exp(eta - above) * share - wanted) @ whitened.T
+            return float(share @ above - (wanted * eta).sum()), slope.ravel()
+
+        def curved(flat: FloatArray, step: FloatArray) -> FloatArray:
+            eta, above = parts(flat)
+            q, change = np.exp(eta - above), step.reshape(len(p), -1) @ whitened
+            return np.asarray(((q * (change - (q * change).sum(axis=0)) * share) @ whitened.T).ravel())
+
+        start = np.zeros(len(p) * len(root))
+        found = optimize.minimize(loss, start, jac=True, hessp=curved, method="Newton-CG", options={"xtol": SETTLED})
+        return np.asarray(linalg.solve_triangular(root, found.x.reshape(len(p), -1).T).T)
 
 
 class Expected(NamedTuple):

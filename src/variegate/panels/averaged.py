@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import log_expit
 
 from ..design import Design
-from ..likelihoods import Coefficients, PoissonTerms, Predictive, Terms
+from ..likelihoods import Coefficients, Logits, PoissonTerms, Predictive, Softmax, Terms
 from ..types import FloatArray, IntArray
 from .reference import Reference
 
@@ -50,8 +51,20 @@ def posterior_reference(
     eta = np.stack([_averaged(sets, design, covariates) for sets in outcomes])
     if outcomes[0][0].law.link is None:
         return Reference(eta, terms, np.array([[one.noise for one in sets] for sets in outcomes]) @ shares, draws, C)
+    if isinstance(terms[0], Logits) and K > 1:
+        weights = np.ones(N) if terms[0].weights is None else terms[0].weights
+        return Reference(_exclusive(eta), Softmax(weights), None, _exclusive(draws), C)
     dispersion = float(shares @ [one.law.dispersion for one in outcomes[0]])
     return Reference(eta, [_as_variable(t, e, dispersion) for t, e in zip(terms, eta, strict=True)], None, draws, C)
+
+
+def _exclusive(eta: FloatArray) -> FloatArray:
+    """Predictors (…, K, N) of exclusive classes, with sum zero, from those of each class against the rest.
+
+    P(k) ∝ σ(η_k), as in the model's predictions.
+    """
+    found = log_expit(eta)
+    return np.asarray(found - found.mean(axis=-2, keepdims=True))
 
 
 def _as_variable(terms: Terms, eta: FloatArray, dispersion: float) -> Terms:

@@ -11,7 +11,7 @@ from ..candidates import Candidates, by_column, choose_candidates, group_of_colu
 from ..checks import check_labels, is_number
 from ..design import Design, are_constant
 from ..dpp import Rows, Volume
-from ..likelihoods import Logits, PoissonTerms, Squares, Terms, sample_weights, table
+from ..likelihoods import Logits, PoissonTerms, Softmax, Squares, Terms, sample_weights, table
 from ..naming import column_labels, find_positions
 from ..sets import NOTHING
 from ..side_information import similarity_features
@@ -76,7 +76,7 @@ def panel(
         raise ValueError("X must have a column that varies, got constant columns only.")
     candidates = choose_candidates(M, NOTHING, groups, varying=whole.varying)
     design = whole.take(candidates.columns)
-    terms = _terms(task, row_weights)
+    terms = _terms(task, row_weights, len(eta))
     s2 = _noise(noise, eta, row_weights) if task == "regression" else None
     volume = None
     if diversity > 0:
@@ -93,7 +93,7 @@ def panel(
     if len(constant):
         raise ValueError(f"include must hold columns that vary, got {labels[constant[0]]!r}, which is constant.")
     among = prepared(
-        design, Reference(eta, [terms] * len(eta), s2), candidates, volume, diversity,
+        design, Reference(eta, terms, s2), candidates, volume, diversity,
         no_covariates(row_weights), candidates.unit_names(labels), names, Outcome(LINKS[task], classes),
         included=features(included), excluded=features(excluded),
     )  # fmt: skip
@@ -180,8 +180,10 @@ def _predictor(reference: Any, N: int, task: str) -> FloatArray:
         raise ValueError(f"reference must hold probabilities, got {given.min():g} to {given.max():g}.")
     if given.shape[1] > 1 and np.abs(given.sum(axis=1) - 1).max() > NEVER:
         raise ValueError("reference must hold probabilities of all classes, whose sum is 1 in each row.")
-    given = given[:, 1:] if given.shape[1] == 2 else given
-    return np.ascontiguousarray(logit(np.clip(given.T, NEVER, 1 - NEVER)))
+    p = np.clip(given.T, NEVER, 1 - NEVER)
+    if len(p) <= 2:
+        return np.ascontiguousarray(logit(p[-1:]))
+    return np.asarray(np.log(p) - np.log(p).mean(axis=0))
 
 
 def _noise(given: Any, eta: FloatArray, weights: FloatArray) -> FloatArray:
@@ -199,9 +201,9 @@ def _noise(given: Any, eta: FloatArray, weights: FloatArray) -> FloatArray:
     return np.asarray(np.broadcast_to(found, len(eta)), dtype=np.float64)
 
 
-def _terms(task: str, weights: FloatArray) -> Terms:
-    """The log-likelihood of an outcome; only differences of its slopes matter, which do not depend on the outcome."""
+def _terms(task: str, weights: FloatArray, n: int) -> list[Terms] | Softmax:
+    """The log-likelihoods of n predictors; only differences of slopes matter, which do not depend on the outcome."""
     nothing = np.zeros(len(weights))
-    if task == "counts":
-        return PoissonTerms(nothing, nothing, weights)
-    return Squares(nothing, weights) if task == "regression" else Logits(nothing, weights)
+    if task == "classification":
+        return [Logits(nothing, weights)] if n == 1 else Softmax(weights)
+    return [PoissonTerms(nothing, nothing, weights) if task == "counts" else Squares(nothing, weights)] * n

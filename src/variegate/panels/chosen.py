@@ -242,15 +242,16 @@ class Panel:
             candidates.n_columns, given.names,
         )  # fmt: skip
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any, exposure: Any = None) -> NDArray[Any]:
         """Predictions by the rule (n,): E[y], the most probable class, expected counts, or the log hazard ratio.
 
         X has the panel's columns, in the order of `columns`, or all columns of the fit. (n, K) for several outcomes.
+        Counts are those of one unit of exposure unless another is given, one number or (n,).
         """
         classes = self.among.outcome.classes
         if classes is not None:
             return np.asarray(classes[self.rule.probabilities(X).argmax(axis=1)])
-        means = self.rule.means(X)
+        means = self.rule.means(X, exposure)
         return means[:, 0] if means.shape[1] == 1 else means
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -259,11 +260,11 @@ class Panel:
             raise AttributeError("predict_proba is for classes; use predict.")
         return self.rule.probabilities(X)
 
-    def predict_interval(self, X: Any, level: float = 0.95) -> FloatArray:
+    def predict_interval(self, X: Any, level: float = 0.95, exposure: Any = None) -> FloatArray:
         """Central intervals (n, 2) of y, a probability, or the log hazard ratio; (n, K, 2) for several outcomes."""
         if self.among.reference.draws is None:
             raise ValueError("Intervals need a reference with draws, such as the posterior of an estimator.")
-        found = [law.interval(level) for law in self.rule.laws(X)]
+        found = [law.interval(level) for law in self.rule.laws(X, exposure)]
         return found[0] if len(found) == 1 else np.stack(found, axis=1)
 
     def predict_survival_function(self, X: Any, stratum: int = 0) -> NDArray[Any]:
@@ -327,17 +328,17 @@ class Panel:
         return self.among.search.exchanges(self.features)
 
     @one_blas_thread
-    def family(self, level: float = 0.05) -> list[IntArray]:
+    def family(self, level: float = 0.05) -> "list[Panel]":
         """The panel, and those one exchange away that predict as well with at least this posterior probability.
 
         Another panel predicts as well in a draw from the posterior if it loses no more of that draw. Only the
         200 exchanges with the largest value are compared. Without draws, there is only the panel itself.
         """
         values, own = self._exchanged, self.among.lost_by_draw(self.features)
-        found = [self.features]
+        found = [self]
         for place in np.argsort(-values, axis=None, kind="stable")[:FAMILY] if len(own) else ():
             j, m = np.unravel_index(int(place), values.shape)
             T = np.sort(np.append(np.delete(self.features, j), m))
             if values[j, m] > -np.inf and np.mean(self.among.lost_by_draw(T) <= own) >= level:
-                found.append(T)
+                found.append(Panel(self.among, T))
         return found

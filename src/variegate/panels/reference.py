@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..likelihoods import Auxiliary, Terms
+from ..likelihoods import Auxiliary, Softmax, Terms
 from ..types import FloatArray
 
 KEPT = 0.999  # share of the draws' variance that their principal parts keep
@@ -16,14 +16,16 @@ MOST_PARTS = 8  # of each outcome; on colon, sets of ten from 8, 24 and 100 part
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """Linear predictors η (K, N) of a model, and the K log-likelihoods that say how much an error in them matters.
+    """Linear predictors η (K, N) of a model, and the log-likelihoods that say how much an error in them matters.
+
+    There is one for each of K outcomes, or one of K exclusive classes.
 
     Draws from a posterior say how well η is known. Averaged over draws, what a set leaves is what it leaves of η plus
     what it leaves of the `parts` of their variation. What every rule has explains its part of them for any set.
     """
 
     eta: FloatArray  # (K, N)
-    terms: Sequence[Terms]
+    terms: Sequence[Terms] | Softmax
     noise: FloatArray | None = None  # (K,) variance of the noise of numbers; None: the log-likelihoods contain it
     draws: FloatArray | None = None  # (D, K, N)
     covariates: FloatArray | None = None  # (p, N) which every rule has beside an intercept
@@ -45,25 +47,35 @@ class Reference:
 
         Coupled rows (Cox's risk sets) are expanded at η.
         """
+        if isinstance(self.terms, Softmax):
+            return Auxiliary(self.terms.weight(self._drawn).mean(axis=0), np.zeros(self.eta.shape[-1]))
         first = self.terms[0].derivatives(self.eta[0])
         if first.shared is not None:
             return Auxiliary(first.weight, np.zeros_like(first.weight), first.shared)
-        drawn = self.eta[None] if self.draws is None else self.draws
-        weights = [term.derivatives(eta).weight for k, term in enumerate(self.terms) for eta in drawn[:, k]]
+        weights = [term.derivatives(eta).weight for k, term in enumerate(self.terms) for eta in self._drawn[:, k]]
         return Auxiliary(np.mean(weights, axis=0), np.zeros(self.eta.shape[-1]))
 
     @cached_property
     def slopes(self) -> FloatArray:
         """Slopes of the log-likelihoods (K, N), averaged over draws: a rule with the same predicts the same means."""
-        linear = self.draws is None or self.noise is not None  # then the mean of the slopes is that at the mean
-        drawn = self.eta[None] if linear else self.draws
-        assert drawn is not None
+        assert not isinstance(self.terms, Softmax)
+        drawn = self._drawn if self.noise is None else self.eta[None]  # of numbers, the mean slope is that at the mean
         return np.stack(
             [
                 np.mean([term.derivatives(eta).slope for eta in drawn[:, k]], axis=0)
                 for k, term in enumerate(self.terms)
             ]
         )
+
+    @property
+    def probabilities(self) -> FloatArray:
+        """Of exclusive classes (K, N), averaged over draws."""
+        assert isinstance(self.terms, Softmax)
+        return np.asarray(self.terms.probabilities(self._drawn).mean(axis=0))
+
+    @property
+    def _drawn(self) -> FloatArray:
+        return self.eta[None] if self.draws is None else self.draws
 
     def loss(self, left: FloatArray) -> FloatArray:
         """Expected loss in nats (…,) of a rule that leaves `left` (…, R) of the targets.

@@ -7,13 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.special import logit, softmax
 
 from ..design import Design
-from ..likelihoods import Expected, count_law, fitted_coefficients, table
+from ..likelihoods import Expected, Softmax, count_law, fitted_coefficients, table
 from ..predictions import INVERSE_LINKS, PredictiveMixture, step_functions
 from ..types import FloatArray, IntArray
 from .reference import Reference
 
+NEVER = 1e-12  # probabilities are at least this far from 0 and 1
 FAINT = 1e-9  # of Σw: the ridge of draws, so that copies of a column do no harm
 
 
@@ -74,13 +76,25 @@ class Rule:
             )
         return np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
 
-    def laws(self, X: Any) -> list[PredictiveMixture]:
+    def laws(self, X: Any, exposure: Any = None) -> list[PredictiveMixture]:
         """The predictive law of new rows for each outcome, a mixture over the draws' rules."""
         rows = self.rows(X)
         drawn = self.drawn_intercepts[:, :, None] + self.drawn_coefs @ rows.T
         if not len(drawn):
             drawn = (self.intercept + rows @ self.coef.T).T[None]
-        return [self._law(drawn[:, k], self.scales[:, k, None]) for k in range(drawn.shape[1])]
+        if self._exclusive:
+            drawn = logit(np.clip(softmax(drawn, axis=1), NEVER, 1.0 - NEVER))  # each class against the rest
+        laws = [self._law(drawn[:, k], self.scales[:, k, None]) for k in range(drawn.shape[1])]
+        return laws if exposure is None else [law.exposed(self.exposed(len(rows), exposure)) for law in laws]
+
+    def exposed(self, n: int, exposure: Any) -> FloatArray:
+        """Exposures (n,) of counts: one for all rows, or one each."""
+        if self.outcome.link != "log":
+            raise ValueError("exposure is for counts; leave it out.")
+        found = np.asarray(exposure, dtype=np.float64)
+        if found.shape not in ((), (n,)) or not (found > 0).all():
+            raise ValueError(f"exposure must be a number above zero, or one for each of the {n} rows.")
+        return np.broadcast_to(found, n)
 
     def _law(self, latent: FloatArray, noise: FloatArray) -> PredictiveMixture:
         link, none, dispersion = self.outcome.link, np.zeros_like(latent), self.outcome.dispersion
@@ -95,15 +109,23 @@ class Rule:
         mean = np.asarray(INVERSE_LINKS[link](latent))
         return PredictiveMixture(weights, mean, np.sqrt(np.abs(mean * (1 - mean))), latent, none, np.inf, link)
 
-    def means(self, X: Any) -> FloatArray:
-        """E[y], the probability of each class (against the rest), expected counts or log hazard ratios (n, K)."""
+    def means(self, X: Any, exposure: Any = None) -> FloatArray:
+        """E[y], the probability of the second of two classes or of each, counts, or log hazard ratios (n, K)."""
         eta, link = self.linear(X), self.outcome.link
-        return eta if link is None else np.asarray(np.exp(eta) if link == "log" else INVERSE_LINKS[link](eta))
+        if self._exclusive:
+            return np.asarray(softmax(eta, axis=1))
+        found = eta if link is None else np.asarray(np.exp(eta) if link == "log" else INVERSE_LINKS[link](eta))
+        return found if exposure is None else found * self.exposed(len(found), exposure)[:, None]
 
     def probabilities(self, X: Any) -> FloatArray:
         """Of each class (n, K), rows summing to one."""
         p = self.means(X)
-        return np.hstack([1 - p, p]) if p.shape[1] == 1 else np.asarray(p / p.sum(axis=1, keepdims=True))
+        return p if self._exclusive else np.hstack([1 - p, p])
+
+    @property
+    def _exclusive(self) -> bool:
+        """Whether there are more than two classes."""
+        return self.outcome.link == "logit" and len(self.intercept) > 1
 
     def survival(self, X: Any, stratum: int) -> NDArray[Any]:
         """P(no event until t) of new rows (n,), functions of t."""
@@ -129,15 +151,12 @@ def fitted_rule(
 ) -> Rule:
     """The rule in the columns C of a design and all covariates, which are `columns` (c,) of X.
 
-    Its coefficients solve Zᵀ(slope(Zβ) − slopes) = 0 for Z with intercept, so that its means have the reference's
-    product with every column. Draws β_d minimise |η_d − Zβ|²_H. The average row has log hazard ratio 0.
+    Its coefficients solve Zᵀ(slope(Zβ) − slopes) = 0 for Z with intercept, so that its means, or the probabilities of
+    several classes, have the reference's product with every column. Draws β_d minimise |η_d − Zβ|²_H. The average row
+    has log hazard ratio 0.
     """
-    levels = np.zeros(len(reference.eta)) if outcome.link == "hazard" else reference.eta.mean(axis=1)
     Z = np.concatenate([design.column_rows(C), covariates.column_rows(np.arange(covariates.shape[1]))])
-    beta = np.stack([
-        fitted_coefficients(Expected(terms, slope, float(level)), Z.T, 0.0)
-        for terms, slope, level in zip(reference.terms, reference.slopes, levels, strict=True)
-    ])  # fmt: skip
+    beta = _coefficients(reference, Z, outcome)
     drawn, scales = _drawn(reference, np.vstack([np.ones(Z.shape[1]), Z]), beta)
     scale = np.concatenate([design.inverse_scale[C], covariates.inverse_scale])
     centre = np.concatenate([design.centre[C], covariates.centre])
@@ -152,6 +171,17 @@ def fitted_rule(
         *in_units(beta), *in_units(drawn), scales,
         None if outcome.baseline is None else outcome.baseline(beta[0, 0] + beta[0, 1:] @ Z),
     )  # fmt: skip
+
+
+def _coefficients(reference: Reference, Z: FloatArray, outcome: Outcome) -> FloatArray:
+    """(K, 1 + c)."""
+    if isinstance(reference.terms, Softmax):
+        return reference.terms.fitted(reference.probabilities, Z.T)
+    levels = np.zeros(len(reference.eta)) if outcome.link == "hazard" else reference.eta.mean(axis=1)
+    return np.stack([
+        fitted_coefficients(Expected(terms, slope, float(level)), Z.T, 0.0)
+        for terms, slope, level in zip(reference.terms, reference.slopes, levels, strict=True)
+    ])  # fmt: skip
 
 
 def _drawn(reference: Reference, Z: FloatArray, beta: FloatArray) -> tuple[FloatArray, FloatArray]:

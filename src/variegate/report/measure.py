@@ -57,7 +57,7 @@ def measured(selection: Selection, found: Findings) -> dict[str, Any]:
     panel = selection.chosen_panel
     rows = rule_rows(selection, panel)
     lines = list(zip(rows, intervals(rows, column_spreads(selection)), strict=True))
-    family = panel.family()
+    family = [one.features for one in panel.family()]
     always = [line for line in lines if line[0].role == "always included"]
     summary = panel.among.summary(panel.features)
     return {
