@@ -42,6 +42,17 @@ def test_probabilities_and_expected_size(beta):
     assert prior.log_normalizer_fixed_size(3) == pytest.approx(k_sets, abs=0.03)
 
 
+@pytest.mark.parametrize("log_odds", [5.0, 10.0, 40.0, 500.0])
+def test_items_as_good_as_certain(log_odds):
+    """Nearly every set with such an item can grow from nearly one set only: that without the item added last."""
+    theta = np.concatenate([[log_odds, -log_odds], THETA[2:] - 1])
+    prior, weights = PoweredDPP(PHI, theta, 0.5), log_weights(0.5, theta=theta)
+    assert prior.log_normalizer == pytest.approx(logsumexp(weights), abs=0.01)
+    for k in (1, 2, 3, 4):
+        exact = logsumexp(weights[[len(S) == k for S in SETS]])
+        assert prior.log_normalizer_fixed_size(k) == pytest.approx(exact, abs=0.02)
+
+
 def test_with_power_one_it_is_the_dpp():
     phi = RNG.normal(size=(300, 40))
     phi /= np.linalg.norm(phi, axis=1, keepdims=True)

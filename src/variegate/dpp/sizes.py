@@ -126,16 +126,20 @@ def largest_sum(rank: int) -> int:
 def grown_sums(units: FloatArray, log_weights: FloatArray, power: float, rng: np.random.Generator) -> Sums:
     """log e_k, e_k = Σ_{|S|=k} e^{w(S)} det([UUᵀ]_S)^power, for unit rows U (M, d) and weights w (M,).
 
-    Sets grow one item at a time, each with probability proportional to the new weight. A set of k + 1 items can grow
-    from k + 1 sets S, so e_{k+1}/e_k = E[Σ_m w(m | S)] / (k + 1) over sets S of size k; particles whose weights differ
-    too much are resampled (sequential Monte Carlo). O(MdK) for each particle.
+    Sets grow one item at a time. A set T of k + 1 items can grow from k + 1 sets, of which T∖m has the share b(m | T),
+    so e_{k+1}/e_k = E[Σ_m w(m | S) b(m | S∪m)] over sets S of size k, for any shares with sum one; particles whose
+    weights differ too much are resampled (sequential Monte Carlo). The shares b(m | T) ∝ 1/(w_m + c), c the weight of
+    all but the heaviest K items, are those with which items come in: heavy ones first. O(MdK) for each particle.
     """
     some = np.flatnonzero(np.isfinite(log_weights))
     units, log_weights = units[some], log_weights[some]
     M, d = units.shape
     rank, K = min(M, d), largest_sum(min(M, d))
     n = int(np.clip(WORK / (M * d * max(K, 1)), FEWEST, MOST))
-    grown = _Grown(np.tile(log_weights, (n, 1)), np.ones((n, M)), np.zeros((K, n, d)))
+    light = np.sort(log_weights)[: max(M - K, 0)]
+    log_last = -np.logaddexp(log_weights, np.logaddexp.reduce(light, initial=-np.inf))
+    none = np.full(n, -np.inf)
+    grown = _Grown(np.tile(log_weights, (n, 1)), log_last, none, np.ones((n, M)), np.zeros((K, n, d)))
     log_sums, log_known, log_share = [0.0], 0.0, np.zeros(n)  # of particles, since they were last resampled
     for k in range(K):
         odds, log_total = grown.odds(power)
@@ -144,7 +148,7 @@ def grown_sums(units: FloatArray, log_weights: FloatArray, power: float, rng: np
         if log_mean == -np.inf:
             rank = k
             break
-        log_sums.append(log_known + log_mean - float(np.log(np.arange(1, k + 2)).sum()))
+        log_sums.append(log_known + log_mean)
         share = np.exp(log_share - log_share.max())
         if share.sum() ** 2 < 0.5 * n * np.square(share).sum():
             kept = np.searchsorted(np.cumsum(share), (np.arange(n) + rng.random()) / n * share.sum() * (1 - 1e-12))
@@ -158,13 +162,16 @@ class _Grown(NamedTuple):
     """n sets that grow in parallel."""
 
     log_weights: FloatArray  # (n, M) of items outside, −inf inside
+    log_last: FloatArray  # (M,) log of b(m | T) up to a constant of T
+    log_lasts: FloatArray  # (n,) log of its sum over the members
     left: FloatArray  # (n, M) squared residuals of the unit rows
     basis: FloatArray  # (K, n, d) of each set's span
 
     def odds(self, power: float) -> tuple[FloatArray, FloatArray]:
-        """The share of each item in the weights given the set (n, M), and the log of their sum (n,)."""
+        """The share of each item in w(m | S) b(m | S∪m), given the set (n, M), and the log of their sum (n,)."""
+        last = self.log_last - np.logaddexp(self.log_last, self.log_lasts[:, None])
         with np.errstate(divide="ignore", invalid="ignore"):
-            log_odds = self.log_weights + power * np.log(np.where(self.left > DEPENDENT, self.left, 0.0))
+            log_odds = self.log_weights + last + power * np.log(np.where(self.left > DEPENDENT, self.left, 0.0))
             top = log_odds.max(axis=1, keepdims=True)
             odds = np.exp(log_odds - np.maximum(top, -1e300))
             total = odds.sum(axis=1)
@@ -172,7 +179,9 @@ class _Grown(NamedTuple):
 
     def take(self, kept: IntArray) -> "_Grown":
         """Some of the sets, possibly repeated."""
-        return _Grown(self.log_weights[kept], self.left[kept], self.basis[:, kept])
+        return _Grown(
+            self.log_weights[kept], self.log_last, self.log_lasts[kept], self.left[kept], self.basis[:, kept]
+        )
 
     def add(self, units: FloatArray, new: IntArray, k: int) -> None:
         """Add an item to each set of k items."""
@@ -183,3 +192,4 @@ class _Grown(NamedTuple):
         self.basis[k] = direction
         self.left[:] -= np.square(direction @ units.T)
         self.log_weights[np.arange(len(new)), new] = -np.inf
+        self.log_lasts[:] = np.logaddexp(self.log_lasts, self.log_last[new])
