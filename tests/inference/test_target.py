@@ -5,7 +5,7 @@ import pytest
 
 from inference_problems import PAIRS, Exact, correlated_data, make_target, similarity_of_columns
 from variegate.inference import Target
-from variegate.likelihoods import Gaussian, Logistic, SumLikelihood, logistic
+from variegate.likelihoods import Gaussian, Logistic, logistic
 from variegate.priors import bernoulli_prior, dpp_prior
 
 
@@ -30,9 +30,9 @@ class TestTarget:
                     assert found[j, m] == pytest.approx(want, abs=1e-8)
 
     def without_one_factor(self):
-        """A target whose likelihood does not know exchanges."""
+        """A target of two outcomes, whose exchanges are not computed from one factor."""
         target = make_target(task="logistic", M=7, r=0.9, seed=2)
-        return Target(SumLikelihood([target.likelihood]), target.prior)
+        return Target([target.likelihood] * 2, target.prior)
 
     def test_exchanges_without_one_factor_are_the_gains_of_the_rests(self):
         target = self.without_one_factor()
@@ -43,7 +43,7 @@ class TestTarget:
             np.testing.assert_allclose(found, want, atol=1e-9)
 
     def test_exchanges_without_one_factor_run_expectation_propagation_once_for_each_rest(self, monkeypatch):
-        assert self.solved(self.without_one_factor(), monkeypatch) == 3
+        assert self.solved(self.without_one_factor(), monkeypatch) == 2 * 3
 
     def test_exchanges_of_a_classification_run_expectation_propagation_for_the_set_alone(self, monkeypatch):
         target = make_target(task="logistic", M=7, r=0.9, seed=2)

@@ -15,7 +15,7 @@ from .auxiliary import Auxiliary, Dense
 from .flips import Factor, additions, complements, exchanges, factorise, removals
 from .probe import Probe
 from .projection import covariate_design
-from .protocol import Coefficients, FlipGains, Predictive, QuadraticForm
+from .protocol import Coefficients, FlipGains, Predictive, Predictor, QuadraticForm
 from .unsettled import Unsettled
 
 FIXED_VARIANCE = 100.0  # prior variance of the intercept and of the standardised covariates' coefficients
@@ -48,7 +48,6 @@ class ApproximateLikelihood:
     """
 
     exact_gains = False
-    n_outcomes = 1
     nuisance = np.nan
     _null = 0.0  # added to every linear predictor
 
@@ -186,24 +185,19 @@ class ApproximateLikelihood:
 
     # --- quadratic forms ----------------------------------------------------------------------------------------
 
-    @property
-    def widths(self) -> IntArray:
-        """One column for each feature (M,)."""
-        return np.ones(self.n_features, dtype=np.int64)
-
     def columns_of(self, features: IntArray) -> FloatArray:
         """Standardised columns (C, N)."""
         return self._columns.rows(features)
 
-    def quadratic_forms(self, features: IntArray, Z: FloatArray, auxiliary: Auxiliary) -> list[QuadraticForm]:
+    def quadratic_form(self, features: IntArray, Z: FloatArray, auxiliary: Auxiliary) -> QuadraticForm:
         """The evidence given the terms, intercept and covariates integrated out. O(N|features|)."""
         cross = auxiliary.times(self._fixed) @ Z.T
         F = auxiliary.factor(Z)
         squares = np.square(Z) @ auxiliary.precision - np.square(F).sum(axis=0)
         form = self._form(auxiliary, cross, squares, Z @ auxiliary.information)
-        return [form._replace(fixed=np.vstack([form.fixed, F])) if len(F) else form]
+        return form._replace(fixed=np.vstack([form.fixed, F])) if len(F) else form
 
-    def gram_rows(self, S: IntArray, auxiliary: Auxiliary) -> list[tuple[FloatArray, QuadraticForm]]:
+    def gram_rows(self, S: IntArray, auxiliary: Auxiliary) -> tuple[FloatArray, QuadraticForm]:
         """Rows of the Gram matrix given the terms (|S|, M), and the form over all columns, without the shared part."""
         k = len(S)
         rows = np.vstack([auxiliary.times(self._rows(S)), auxiliary.information])
@@ -213,11 +207,11 @@ class ApproximateLikelihood:
             shared = np.square(cross[len(rows) :]).sum(axis=0)
             squares[0] -= shared if len(dense) else self._shared_squares(auxiliary)
         form = self._form(auxiliary, cross[k : len(rows) - 1], squares[0], cross[len(rows) - 1])
-        return [(cross[:k] - form.fixed[:, S].T @ form.fixed, form)]
+        return cross[:k] - form.fixed[:, S].T @ form.fixed, form
 
-    def grams(self, auxiliary: Auxiliary) -> list[tuple[FloatArray, QuadraticForm]]:
+    def gram(self, auxiliary: Auxiliary) -> tuple[FloatArray, QuadraticForm]:
         """The Gram matrix of all columns given the terms, and the form."""
-        ((_, form),) = self.gram_rows(np.arange(0), auxiliary)
+        _, form = self.gram_rows(np.arange(0), auxiliary)
         G = self._design.gram(auxiliary.precision) - form.fixed.T @ form.fixed
         if isinstance(auxiliary.shared, Dense):
             F = self._design.cross(auxiliary.shared.P)
@@ -225,7 +219,7 @@ class ApproximateLikelihood:
         elif auxiliary.shared is not None:
             F = np.hstack([auxiliary.factor(self._design.column_rows(some)) for some in self._column_blocks()])
             G -= F.T @ F
-        return [(G, form)]
+        return G, form
 
     def _column_blocks(self) -> list[IntArray]:
         return [np.arange(start, min(start + BLOCK, self.n_features)) for start in range(0, self.n_features, BLOCK)]
@@ -240,21 +234,23 @@ class ApproximateLikelihood:
         """Factor of the precision of the fixed coefficients."""
         return factorise(auxiliary.inner(self._fixed), self._fixed @ auxiliary.information, 1.0 / FIXED_VARIANCE)
 
-    def probes(self, S: IntArray) -> list[Probe]:
+    def probe(self, S: IntArray) -> Probe:
         """The probe of other columns given S, with the terms of S, as in flip gains."""
         solved = self._solve_anew(S)
         shared = solved.given.shared
-        return [
-            Probe(
-                rows=self._product_rows(S, solved),
-                shared=np.empty((0, len(self._weights))) if shared is None else shared.roughly(SHARED),
-                precision=solved.given.precision,
-                total=np.nan,
-                factor=solved.factor,
-                size=len(S),
-                slab_precision=self.slab_precision,
-            )
-        ]
+        return Probe(
+            rows=self._product_rows(S, solved),
+            shared=np.empty((0, len(self._weights))) if shared is None else shared.roughly(SHARED),
+            precision=solved.given.precision,
+            total=np.nan,
+            factor=solved.factor,
+            size=len(S),
+            slab_precision=self.slab_precision,
+        )
+
+    def draw_predictor(self, S: IntArray, c: float, auxiliary: Any, rng: np.random.Generator) -> Predictor | None:
+        """Draw coefficients given S and the auxiliary variables, if `can_augment`."""
+        raise NotImplementedError
 
     def expand(self, sets: Sequence[IntArray], c: float) -> Auxiliary:
         """The log-likelihood to second order at the mean of the sets' linear predictors."""

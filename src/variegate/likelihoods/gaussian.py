@@ -52,7 +52,6 @@ class Gaussian:
     """
 
     exact_gains = True
-    n_outcomes = 1
     nuisance = np.nan
 
     def __init__(
@@ -147,11 +146,6 @@ class Gaussian:
         return True
 
     @property
-    def widths(self) -> IntArray:
-        """One column for each feature (M,)."""
-        return np.ones(self.n_features, dtype=np.int64)
-
-    @property
     def noise_variance(self) -> float:
         """1: the slab is in units of the noise."""
         return 1.0
@@ -166,18 +160,18 @@ class Gaussian:
         """Standardised columns (C, N)."""
         return self._data.design.column_rows(features)
 
-    def quadratic_forms(self, features: IntArray, Z: FloatArray, auxiliary: Any = None) -> list[QuadraticForm]:
+    def quadratic_form(self, features: IntArray, Z: FloatArray, auxiliary: Any = None) -> QuadraticForm:
         """The evidence as a quadratic form over some columns."""
-        return [self._form(features)]
+        return self._form(features)
 
-    def gram_rows(self, S: IntArray, auxiliary: Any = None) -> list[tuple[FloatArray, QuadraticForm]]:
+    def gram_rows(self, S: IntArray, auxiliary: Any = None) -> tuple[FloatArray, QuadraticForm]:
         """Rows of the Gram matrix (|S|, M), and the form over all columns."""
-        return [(self._gram.rows(S), self._form(slice(None)))]
+        return self._gram.rows(S), self._form(slice(None))
 
-    def grams(self, auxiliary: Any = None) -> list[tuple[FloatArray, QuadraticForm]]:
+    def gram(self, auxiliary: Any = None) -> tuple[FloatArray, QuadraticForm]:
         """The Gram matrix of all columns, and the form."""
         data = self._data
-        return [(data.design.gram(data.weights) - data.loadings.T @ data.loadings, self._form(slice(None)))]
+        return data.design.gram(data.weights) - data.loadings.T @ data.loadings, self._form(slice(None))
 
     def _form(self, columns: Any) -> QuadraticForm:
         data, rate = self._data, self.noise_rate + 0.5 * self._data.total
@@ -186,7 +180,7 @@ class Gaussian:
             data.information[columns], self._shape, rate, self.noise_rate,
         )  # fmt: skip
 
-    def probes(self, S: IntArray) -> list[Probe]:
+    def probe(self, S: IntArray) -> Probe:
         """The probe of other columns given S."""
         data, k, c = self._data, len(S), self.slab_precision
         L = data.loadings[:, S]
@@ -194,20 +188,18 @@ class Gaussian:
         A[:k, :k] = data.gram_block(S) + L.T @ L + c * np.eye(k)
         A[k:, :k], A[:k, k:] = L, L.T
         factor = factorise(A, np.concatenate([data.information[S], np.zeros(len(L))]))
-        return [
-            Probe(
-                rows=data.weights * np.vstack([data.design.column_rows(S), data.Q.T, data.residual]),
-                shared=np.empty((0, len(data.weights))),
-                precision=None,
-                total=data.n,
-                factor=factor,
-                size=k,
-                slab_precision=c,
-                shape=self._shape,
-                left=self._rate(factor),
-                floor=self.noise_rate,
-            )
-        ]
+        return Probe(
+            rows=data.weights * np.vstack([data.design.column_rows(S), data.Q.T, data.residual]),
+            shared=np.empty((0, len(data.weights))),
+            precision=None,
+            total=data.n,
+            factor=factor,
+            size=k,
+            slab_precision=c,
+            shape=self._shape,
+            left=self._rate(factor),
+            floor=self.noise_rate,
+        )
 
     def coefficients(self, S: IntArray) -> Coefficients:
         """Mean and covariance b_n/(a_n − 1) Λ_S⁻¹ of the Student-t posterior, in the units of X."""

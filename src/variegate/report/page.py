@@ -16,7 +16,6 @@ from .. import __version__
 from ..comparison import OURS, Frontier
 from ..diagnostics import Bound, Diagnostics
 from ..inference import ChainSettings, Draws, Form, Sample, can_sample, form_of, forms_without
-from ..likelihoods import QuadraticLikelihood
 from ..selection import Selection
 from ..tables import Findings
 from ..tasks import task_named
@@ -89,13 +88,13 @@ def rendered(
 
 def explored_form(selection: Selection) -> Form | None:
     """Return the posterior over the most probable features for the explorer; None if it has no such form."""
-    posterior, likelihood = selection.posterior, selection.posterior.target.likelihood
+    posterior = selection.posterior
     kept = np.union1d(selection.chosen, posterior.map(selection.size))
-    if not can_sample(posterior.target) or not isinstance(likelihood, QuadraticLikelihood):
+    if not can_sample(posterior.target):
         return None
     fit, target = posterior.fit, posterior.target
-    matrices = likelihood.n_outcomes + target.prior_has_volume
-    features = kept_candidates(posterior.inclusion_prob(), kept, relatives_of(selection), likelihood.widths, matrices)
+    matrices = len(target.outcomes) + target.prior_has_volume
+    features = kept_candidates(posterior.inclusion_prob(), kept, relatives_of(selection), target.widths, matrices)
     if isinstance(fit, Sample):
         return form_of(target, fit.settings, Draws.of(fit, features), features)
     learned = ChainSettings(average_size=False, average_slab=False)

@@ -71,14 +71,14 @@ def form_of(
     grid = grid._replace(log_normalizer=grid.log_normalizer - draws.left_out)
     model = Model(target, grid)
     c = target.slab_precision or 1.0
-    Z = model.likelihood.columns_of(features)
+    Z = target.standardised(features)
     some = [draws.sets[i] for i in np.linspace(0, len(draws.sets) - 1, EXPANDED).astype(int)]
     at = _nearest(grid.log_kappa, 0.0), _nearest(grid.log_c, np.log(c))
-    forms = model.likelihood.quadratic_forms(features, Z, model.expanded(some, at[1]))
+    forms = model.forms(features, Z, model.expanded(some, at[1]))
     units = target.volume.units(features) if target.prior_has_volume else None
     form = Form(
         features=features,
-        first=np.concatenate([[0], np.cumsum(model.likelihood.widths[features])]),
+        first=np.concatenate([[0], np.cumsum(target.widths[features])]),
         gram=np.stack([f.rows(Z, np.arange(len(Z))) for f in forms]),
         information=np.stack([f.information for f in forms]),
         noise=np.array([[f.shape, f.rate, f.floor] for f in forms]),
@@ -184,8 +184,8 @@ def _training(form: Form, model: Model, sets: list[IntArray], places: IntArray) 
     parts = [form.parts(S, j) for S, j in zip(sets, places, strict=True)]
     evidence = np.empty(len(sets))
     for n, (S, j) in enumerate(zip(sets, places, strict=True)):
-        likelihood = model.likelihood.with_slab_precision(float(np.exp(form.grid.log_c[j])))
-        evidence[n] = likelihood.log_evidence(form.features[S]) + sum(part.half_log_det for part in parts[n])
+        target = model.target.with_slab_precision(float(np.exp(form.grid.log_c[j])))
+        evidence[n] = target.log_evidence(form.features[S]) + sum(part.half_log_det for part in parts[n])
     here = evidence[:FITTED]
     far = np.maximum(here.mean() - 2 * here.std() - evidence, 0.0)
     return _Training(

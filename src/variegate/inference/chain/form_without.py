@@ -11,11 +11,10 @@ to .46, forms for two by .02 to .05. Without three, the page says "Rough".
 
 from dataclasses import replace
 from itertools import combinations
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
-from ...likelihoods import QuadraticLikelihood
 from ...types import IntArray
 from .form import Form
 from .form_fit import Draws, form_of
@@ -43,7 +42,7 @@ def forms_without(fit: Sample, form: Form) -> list[Without]:
     p = fit.inclusion[form.features]
     certain = [int(m) for m in np.argsort(-p, kind="stable") if p[m] > CERTAIN]
     certain = [m for m in certain if form.features[m] not in fit.included][:MOST]
-    N = cast(QuadraticLikelihood, fit.target.likelihood).columns_of(np.arange(1)).shape[1]
+    N = fit.target.standardised(np.arange(1)).shape[1]
     n = min(ROOM // (len(form.gram) * form.gram.shape[1] * (form.gram.shape[1] + 1) // 2), ROWS // N)
     left_out = [*((m,) for m in certain), *combinations(certain, 2)][: 0 if form.exact else n]
     found = [_without(fit, form, out) for out in left_out]
@@ -71,5 +70,5 @@ def _without(fit: Sample, form: Form, out: tuple[int, ...]) -> Without | None:
         out,
         form_of(target, fit.settings, draws, form.features, gone),
         [np.searchsorted(form.features, S) for S in draws.sets],
-        float(np.mean([target.likelihood.log_evidence(S) for S in some])),
+        float(np.mean([target.log_evidence(S) for S in some])),
     )

@@ -59,7 +59,7 @@ def survey(model: Model, position: Position) -> Survey:
 
     The score ignores the prior's similarity, and uses the best column of a feature with several.
     """
-    log_kappa, widths = model.grid.log_kappa[position.at[0]], model.likelihood.widths
+    log_kappa, widths = model.grid.log_kappa[position.at[0]], model.target.widths
     first = np.concatenate([[0], np.cumsum(widths)[:-1]])
     columns = np.concatenate([first[m] + np.arange(widths[m]) for m in position.S] or [[]]).astype(np.int64)
     alone, instead = _column_gains(model, position, columns)
@@ -87,9 +87,9 @@ def survey(model: Model, position: Position) -> Survey:
 
 def _column_gains(model: Model, position: Position, columns: IntArray) -> tuple[FloatArray, FloatArray]:
     """Gains of all C columns alone (C,), and of exchanging each of the set's `columns` (k,) for another (k, C)."""
-    c, C = model.slab(position.at[1]), int(model.likelihood.widths.sum())
+    c, C = model.slab(position.at[1]), int(model.target.widths.sum())
     alone, instead = np.zeros(C), np.zeros((len(columns), C))
-    for rows, form in model.likelihood.gram_rows(position.S, position.auxiliary):
+    for rows, form in model.gram_rows(position.S, position.auxiliary):
         factor, gains = factorise(rows[:, columns].copy(), form.information[columns], c), np.empty(C)
         for start in range(0, C, BLOCK):  # keeps temporary arrays small
             some = slice(start, start + BLOCK)
