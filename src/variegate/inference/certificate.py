@@ -28,7 +28,7 @@ from ..likelihoods import SHARED, QuadraticLikelihood
 from ..messages import counted
 from ..types import FloatArray, IntArray
 from .chain.problem import Grid
-from .outside import Given, LookOutside, stacked
+from .outside import Given, LookOutside, OfOutcome, stacked
 from .target import OthersRatio, Target
 
 SETS = 24  # posterior sets: with 12, a column of probability 0.02 is sometimes missed; 48 take twice the time
@@ -109,16 +109,14 @@ def fitted_ratio(drawn: Sequence[Drawn], ratio: FloatArray, n: int) -> OthersRat
 def _given(one: Drawn, grid: Grid) -> Given:
     S, target = one
     columns, outcomes = target.columns(S), cast(tuple[QuadraticLikelihood, ...], target.outcomes)
-    probes = tuple(outcome.probe(columns) for outcome in outcomes)
     units = [np.searchsorted(columns, target.columns(S[i : i + 1])) for i in range(len(S))]
     widths = target.widths[S]
     log_addition, log_exchange = place_weights(one, grid)
     return Given(
-        probes=probes,
-        members=tuple(probe.members(units) for probe in probes),
+        outcomes=tuple(OfOutcome.of(one.solution(columns), one.slab_precision, units) for one in outcomes),
         first=np.concatenate([[0], np.cumsum(widths)]).astype(np.int64),
         log_addition=log_addition,
-        log_exchange=log_exchange + 0.5 * (1 - widths) * sum(np.log(probe.slab_precision) for probe in probes),
+        log_exchange=log_exchange + 0.5 * (1 - widths) * sum(np.log(one.slab_precision) for one in outcomes),
     )
 
 

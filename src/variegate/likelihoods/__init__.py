@@ -15,24 +15,22 @@ from .counts import NegativeBinomial, Poisson
 from .counts import PoissonTerms as PoissonTerms
 from .counts import count_law as count_law
 from .custom import CustomLikelihood
-from .flips import Factor as Factor
-from .flips import Flips as Flips
-from .flips import additions as additions
-from .flips import exchanges as exchanges
-from .flips import factorise as factorise
-from .flips import removals as removals
+from .form import Factor as Factor
+from .form import Form, Noise
+from .form import Neighbours as Neighbours
+from .form import Solution as Solution
+from .form import compiled_gain as compiled_gain
+from .form import factorise as factorise
+from .form import gain as gain
 from .gaussian import Gaussian
 from .laplace import Laplace
 from .logistic import Logistic
-from .probe import Members as Members
-from .probe import Probe as Probe
 from .protocol import (
     Coefficients,
     FlipGains,
     GainsLikelihood,
     Likelihood,
     Predictive,
-    QuadraticForm,
     QuadraticLikelihood,
 )
 from .protocol import Predictor as Predictor
@@ -56,15 +54,16 @@ __all__ = [
     "Derivatives",
     "EvidenceWarning",
     "FlipGains",
+    "Form",
     "GainsLikelihood",
     "Gaussian",
     "Laplace",
     "Likelihood",
     "Logistic",
     "NegativeBinomial",
+    "Noise",
     "Poisson",
     "Predictive",
-    "QuadraticForm",
     "QuadraticLikelihood",
     "Terms",
 ]

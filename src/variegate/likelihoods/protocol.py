@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 import numpy as np
 
 from ..types import FloatArray, IntArray
+from .form import Form, Solution
 
 
 class Coefficients(NamedTuple):
@@ -110,35 +111,6 @@ class GainsLikelihood(Likelihood, Protocol):
         ...
 
 
-class QuadraticForm(NamedTuple):
-    """Evidence of one outcome as a function of the set, over C columns.
-
-    With A = gram_SS + cI, q = log|A| − |S| log c and x = b_Sᵀ A⁻¹ b_S, up to a constant::
-
-        log p(y | S) = −½q + ½x                          if shape = 0: the variance of the noise is 1
-        log p(y | S) = −½q − shape · log(rate − ½x)      if it is integrated out; rate − ½x ≥ floor
-
-    and gram = Z diag(precision) Zᵀ − fixedᵀ fixed, Z (C, N) the columns: its rows are computed when needed.
-
-    >>> form = QuadraticForm(np.ones(3), np.zeros((0, 2)), np.full(2, 3.0), np.ones(2))
-    >>> form.shape, form.rows(np.array([[1.0, -1.0, 1.0], [1.0, 1.0, 1.0]]), np.array([0]))
-    (0.0, array([[3., 1.]]))
-    """
-
-    precision: FloatArray  # (N,)
-    fixed: FloatArray  # (p, C) the part explained by columns that are always in the model
-    diagonal: FloatArray  # (C,) of the Gram matrix
-    information: FloatArray  # (C,) b
-    shape: float = 0.0
-    rate: float = 0.0
-    floor: float = 0.0
-
-    def rows(self, Z: FloatArray, columns: IntArray) -> FloatArray:
-        """Rows of the Gram matrix (n, C)."""
-        found: FloatArray = (Z[columns] * self.precision) @ Z.T - self.fixed[:, columns].T @ self.fixed
-        return found
-
-
 class Predictor(Protocol):
     """The linear predictor η of coefficients drawn given the auxiliary variables."""
 
@@ -196,20 +168,20 @@ class QuadraticLikelihood(GainsLikelihood, Protocol):
         """Z: some standardised columns (C, N)."""
         ...
 
-    def quadratic_form(self, features: IntArray, Z: FloatArray, auxiliary: Any) -> QuadraticForm:
+    def quadratic_form(self, features: IntArray, Z: FloatArray, auxiliary: Any) -> Form:
         """The form over some features, whose columns are Z."""
         ...
 
-    def gram_rows(self, S: IntArray, auxiliary: Any) -> tuple[FloatArray, QuadraticForm]:
+    def gram_rows(self, S: IntArray, auxiliary: Any) -> tuple[FloatArray, Form]:
         """The Gram rows of S (|S|, M), and the form over all features."""
         ...
 
-    def gram(self, auxiliary: Any) -> tuple[FloatArray, QuadraticForm]:
+    def gram(self, auxiliary: Any) -> tuple[FloatArray, Form]:
         """The Gram matrix of all features, and the form over them, in one pass over the rows."""
         ...
 
-    def probe(self, S: IntArray) -> Any:
-        """A `Probe`, which gives the evidence of other columns given S."""
+    def solution(self, S: IntArray) -> Solution:
+        """What S gives, whatever was computed before: the evidence of any other column follows from it."""
         ...
 
     @property

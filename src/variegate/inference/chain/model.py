@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self, cast
 import numpy as np
 import numpy.typing as npt
 
-from ...likelihoods import Auxiliary, Predictor, QuadraticForm, QuadraticLikelihood
+from ...likelihoods import Auxiliary, Form, Predictor, QuadraticLikelihood
 from ...sets import NOTHING
 from ...types import FloatArray, IntArray
 from ..target import Target
@@ -61,7 +61,7 @@ class Complete(NamedTuple):
 
     gram: FloatArray
     known: npt.NDArray[np.bool_]
-    forms: list[QuadraticForm]  # without the arrays from which Gram rows are computed
+    forms: list[Form]  # without the arrays from which Gram rows are computed
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,24 +110,23 @@ class Model:
         """Each outcome with its auxiliary variables."""
         return list(zip(self.outcomes, auxiliary or [None] * len(self.outcomes), strict=True))
 
-    def forms(self, features: IntArray, Z: FloatArray, auxiliary: Any) -> list[QuadraticForm]:
+    def forms(self, features: IntArray, Z: FloatArray, auxiliary: Any) -> list[Form]:
         """The form of each outcome over the columns Z of features."""
         columns = self.target.in_order(features)
         return [outcome.quadratic_form(columns, Z, given) for outcome, given in self._given(auxiliary)]
 
-    def gram_rows(self, S: IntArray, auxiliary: Any) -> list[tuple[FloatArray, QuadraticForm]]:
+    def gram_rows(self, S: IntArray, auxiliary: Any) -> list[tuple[FloatArray, Form]]:
         """For each outcome the Gram rows of the columns of S, and the form over the columns of all features."""
         columns = self.target.in_order(S)
         found = [outcome.gram_rows(columns, given) for outcome, given in self._given(auxiliary)]
         return [self._by_feature(rows, form) for rows, form in found]
 
-    def _by_feature(self, rows: FloatArray, form: QuadraticForm) -> tuple[FloatArray, QuadraticForm]:
+    def _by_feature(self, rows: FloatArray, form: Form) -> tuple[FloatArray, Form]:
         """Gram rows and a form over all columns, with the columns feature by feature."""
         if self.target.units is None:
             return rows, form
         order = self.target.in_order(np.arange(self.target.n_features))
-        fixed, diagonal, information = form.fixed[:, order], form.diagonal[order], form.information[order]
-        return rows[:, order], form._replace(fixed=fixed, diagonal=diagonal, information=information)
+        return rows[:, order], form.take(order)
 
     def slab(self, j: int) -> float:
         """Slab precision number j."""
@@ -172,12 +171,12 @@ class Model:
         forms = [_without_rows(form) for _, form in found]
         return replace(self, shared=Complete(gram, np.ones(gram.shape[:2], dtype=bool), forms))
 
-    def _grams(self, auxiliary: Any) -> list[tuple[FloatArray, QuadraticForm]]:
+    def _grams(self, auxiliary: Any) -> list[tuple[FloatArray, Form]]:
         features = np.arange(self.target.n_features)
         Z = self.target.standardised(features)
         return [(form.rows(Z, np.arange(len(Z))), form) for form in self.forms(features, Z, auxiliary)]
 
-    def _tall_grams(self, auxiliary: Any) -> list[tuple[FloatArray, QuadraticForm]]:
+    def _tall_grams(self, auxiliary: Any) -> list[tuple[FloatArray, Form]]:
         """The same in one pass over the rows."""
         order = self.target.in_order(np.arange(self.target.n_features))
         found = [outcome.gram(given) for outcome, given in self._given(auxiliary)]
@@ -198,6 +197,6 @@ class Model:
         return self.independent(np.concatenate([first, rng.permutation(others)]), self.target.size)
 
 
-def _without_rows(form: QuadraticForm) -> QuadraticForm:
+def _without_rows(form: Form) -> Form:
     """The form without the arrays from which its Gram rows are computed."""
     return form._replace(precision=np.empty(0), fixed=np.empty((0, len(form.diagonal))))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...likelihoods import QuadraticForm
+from ...likelihoods import Form
 from ...sets import membership
 from ...types import FloatArray, IntArray
 from .model import Model
@@ -29,7 +29,7 @@ class Workspace:
     known: npt.NDArray[np.bool_]
     vectors: FloatArray
     tables: FloatArray
-    forms: list[QuadraticForm] = field(default_factory=list)
+    forms: list[Form] = field(default_factory=list)
     given: Any = None  # the auxiliary variables that the forms are conditional on
 
     @classmethod
@@ -83,7 +83,7 @@ class Workspace:
             fixed=_stacked([form.fixed for form in self.forms]),
             first=self.first,
             tilt=self.tilt,
-            noise=np.array([[form.shape, form.rate, form.floor] for form in self.forms]),
+            noise=np.array([form.noise for form in self.forms]),
             movable=self.movable,
             nugget=target.volume.nugget if target.prior_has_volume else 0.0,
             power=target.diversity,

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...types import IntArray
-from .form import Form
-from .form_fit import Draws, form_of
+from .excerpt import Excerpt
+from .excerpt_fit import Draws, form_of
 from .sample import CHAINS, Sample, sample
 
 # Features above this inclusion probability get a form; below it, the main form was off by at most .04.
@@ -32,12 +32,12 @@ class Without(NamedTuple):
     """The posterior without some features."""
 
     features: tuple[int, ...]  # positions among the form's features
-    form: Form
+    form: Excerpt
     sets: list[IntArray]  # positions among the form's features
     evidence: float  # mean log evidence of these sets
 
 
-def forms_without(fit: Sample, form: Form) -> list[Without]:
+def forms_without(fit: Sample, form: Excerpt) -> list[Without]:
     """Forms without one or two features: pairs first, then by lost evidence, largest first; [] if `form` is exact."""
     p = fit.inclusion[form.features]
     certain = [int(m) for m in np.argsort(-p, kind="stable") if p[m] > CERTAIN]
@@ -49,7 +49,7 @@ def forms_without(fit: Sample, form: Form) -> list[Without]:
     return sorted((one for one in found if one is not None), key=lambda one: (-len(one.features), one.evidence))
 
 
-def _without(fit: Sample, form: Form, out: tuple[int, ...]) -> Without | None:
+def _without(fit: Sample, form: Excerpt, out: tuple[int, ...]) -> Without | None:
     """The form with `out` excluded, over the same features; None if too few are left for the fixed size."""
     gone = form.features[list(out)]
     others = np.setdiff1d(np.arange(fit.target.n_features), form.features)

@@ -10,9 +10,9 @@ from chain_problems import Enumerated, make_target, model_of
 from inference_problems import correlated_data
 from oracle import all_sets
 from variegate.inference import ChainSettings, Target, sample
-from variegate.inference.chain import form_fit
-from variegate.inference.chain.form_fit import Draws, form_of
-from variegate.inference.chain.form_without import forms_without
+from variegate.inference.chain import excerpt_fit
+from variegate.inference.chain.excerpt_fit import Draws, form_of
+from variegate.inference.chain.excerpt_without import forms_without
 from variegate.likelihoods import Gaussian, Logistic, NegativeBinomial
 from variegate.priors import bernoulli_prior
 
@@ -104,7 +104,7 @@ def test_far_from_the_posterior_it_does_not_prefer_small_sets(monkeypatch):
     truth = slab.log_evidence(best) - slab.log_evidence(nothing) + 10 * target.prior.theta[0]
     assert truth > 80
     assert 0.6 * truth < lost(form) < 1.5 * truth
-    monkeypatch.setattr(form_fit, "BENDS", (50.0,))  # a straight line
+    monkeypatch.setattr(excerpt_fit, "BENDS", (50.0,))  # a straight line
     straight = form_of(target, found.settings, Draws.of(found, form.features), form.features)
     assert lost(straight) < 0.5 * truth
 
