@@ -98,6 +98,7 @@ def test_outcomes_without_a_slab_or_gains_are_named():
     outcomes = [Gaussian(X, REAL), CustomLikelihood(lambda S: 0.0, 7)]
     target = Target(outcomes, bernoulli_prior(7, expected_size=2), "bernoulli")
     assert not target.has_gains
+    assert target.slab_precision is None
     with pytest.raises(ValueError, match="slab precision"):
         target.with_slab_precision(1.0)
     with pytest.raises(ValueError, match="flip_gains"):

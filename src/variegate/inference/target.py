@@ -203,9 +203,9 @@ class Target:
 
     @property
     def slab_precision(self) -> float | None:
-        """Slab precision of the outcomes, if they have one."""
-        found: float | None = getattr(self.outcomes[0], "slab_precision", None)
-        return found
+        """Slab precision of the first outcome, if all have one."""
+        found = [getattr(outcome, "slab_precision", None) for outcome in self.outcomes]
+        return None if None in found else found[0]
 
     @property
     def prior_shift(self) -> float:
