@@ -50,8 +50,8 @@ class Enumerated:
         log_p = prior[:, None] + sizes[:, None] * grid.log_kappa - normalizer
         log_p = log_p[:, :, None] + grid.log_prior
         for j, log_c in enumerate(grid.log_c):
-            likelihood = target.likelihood.with_slab_precision(float(np.exp(log_c)))
-            log_p[:, :, j] += np.array([likelihood.log_evidence(S) for S in self.sets])[:, None]
+            slab = target.with_slab_precision(float(np.exp(log_c)))
+            log_p[:, :, j] += np.array([slab.log_evidence(S) for S in self.sets])[:, None]
         joint = np.exp(log_p - logsumexp(log_p))
         self.probability = joint.sum(axis=(1, 2))
         self.hyperparameters = joint.sum(axis=0)

@@ -384,7 +384,7 @@ class TestPrediction:
         self.assert_is_the_average(posterior.predict(X), laws)
 
     def test_components_are_few_and_distinct(self, posterior):
-        components = posterior.components
+        (components,) = posterior.components
         assert sum(c.weight for c in components) == pytest.approx(1.0)
         assert len(components) <= 200
         assert len({c.S.tobytes() for c in components}) == len(components)  # there is one slab precision

@@ -33,7 +33,7 @@ def all_components(model, prob=None):
     """Every set as a component, with its probability under q unless others are given."""
     sets = [np.array(S, dtype=np.int64) for S in all_sets(model.posterior_.n_features)]
     prob = np.exp([model.posterior_.log_prob(S) for S in sets]) if prob is None else prob
-    return [Component(S, p, model.posterior_.target.likelihood) for S, p in zip(sets, prob, strict=True)]
+    return [Component(S, p, model.posterior_.target.outcomes[0]) for S, p in zip(sets, prob, strict=True)]
 
 
 @pytest.mark.parametrize("classes", [False, True])
@@ -74,7 +74,7 @@ def drawn_coefficients(components, dof, n=100_000):
 def test_the_law_of_a_chain_is_the_mixture_over_its_components():
     """Each with a slab precision of its own."""
     model = vg.DiverseRegressor(**QUICK).fit(X, Y)
-    components = model.posterior_.components
+    (components,) = model.posterior_.components
     assert len({c.likelihood.slab_precision for c in components}) > 2
     (law,) = coefficient_laws(model, 0.9).values()
     draws = drawn_coefficients(components, 61.0)
@@ -143,7 +143,7 @@ def test_the_interval_of_an_included_column_is_that_of_least_squares():
     inverse, fitted = np.linalg.inv(A.T @ A), np.linalg.lstsq(A, Y, rcond=None)[0]
     # a_n and b_n of the model, from its own documentation
     a = 1 + 0.5 * (60 - 3)
-    b = model.posterior_.target.likelihood.noise_rate + 0.5 * np.square(Y - A @ fitted).sum()
+    b = model.posterior_.target.outcomes[0].noise_rate + 0.5 * np.square(Y - A @ fitted).sum()
     scale = np.sqrt(np.diag(inverse) * b / a)[1:]
     expected = fitted[1:] + stats.t.ppf(0.975, 2 * a) * scale
     (law,) = coefficient_laws(model).values()

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
         Logistic,
         NegativeBinomial,
         Poisson,
-        SumLikelihood,
     )
     from .panels import Panel, panel
     from .posterior import Posterior
@@ -57,7 +56,6 @@ __all__ = [
     "Posterior",
     "Sample",
     "Settings",
-    "SumLikelihood",
     "Target",
     "baselines",
     "bernoulli_prior",
@@ -105,7 +103,6 @@ _NAMES = {
         "Logistic",
         "NegativeBinomial",
         "Poisson",
-        "SumLikelihood",
     ),
     "panels": ("Panel", "panel"),
     "posterior": ("Posterior",),

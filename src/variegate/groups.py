@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from .checks import check_share
 from .inference import Fit, Sample, Target
-from .likelihoods import QuadraticLikelihood
 from .sets import NOTHING
 from .similarity import unit_rows
 from .types import FloatArray, IntArray
@@ -88,8 +87,8 @@ class Likeness:
 def likeness_of(target: Target, features: IntArray, least: float) -> Likeness:
     """Likeness of some features, from the columns and the similarity of the target. O(m²(N + d))."""
     columns = similarity = None
-    if isinstance(target.likelihood, QuadraticLikelihood) and target.likelihood.n_outcomes > 0:
-        columns = _correlations(target.likelihood, features)
+    if target.has_forms:
+        columns = _correlations(target, features)
     if target.phi is not None:
         rows = unit_rows(np.asarray(target.phi[features], dtype=np.float64))
         similarity = np.abs(rows @ rows.T)
@@ -100,23 +99,23 @@ def likeness_of(target: Target, features: IntArray, least: float) -> Likeness:
     return Likeness(columns, similarity, least)
 
 
-def _correlations(likelihood: QuadraticLikelihood, features: IntArray) -> FloatArray:
+def _correlations(target: Target, features: IntArray) -> FloatArray:
     """Absolute correlations; the largest one for features with several columns."""
-    r = np.abs(_cosines(likelihood, features))
-    ends = np.cumsum(likelihood.widths[features])
+    r = np.abs(_cosines(target, features))
+    ends = np.cumsum(target.widths[features])
     starts = np.concatenate([[0], ends[:-1]])
     return np.asarray(np.maximum.reduceat(np.maximum.reduceat(r, starts, axis=0), starts, axis=1))
 
 
-def _cosines(likelihood: QuadraticLikelihood, features: IntArray) -> FloatArray:
+def _cosines(target: Target, features: IntArray) -> FloatArray:
     """Cosines of the columns of some features, a few at a time if there are very many rows."""
-    few = max(8, COLUMN_BYTES // (8 * likelihood.columns_of(features[:1]).shape[1]))
+    few = max(8, COLUMN_BYTES // (8 * target.standardised(features[:1]).shape[1]))
     parts = [features[start : start + few] for start in range(0, len(features), few)]
     rows = []
     for part in parts:
-        Z = unit_rows(likelihood.columns_of(part))
+        Z = unit_rows(target.standardised(part))
         products = (
-            Z @ (Z if other is part else unit_rows(likelihood.columns_of(other))).T  # one part of them in memory
+            Z @ (Z if other is part else unit_rows(target.standardised(other))).T  # one part of them in memory
             for other in parts
         )
         rows.append(np.hstack(list(products)))

@@ -345,28 +345,31 @@ class Posterior:
     # --- predictions ------------------------------------------------------------------------------------------
 
     @cached_property
-    def components(self) -> list[Component]:
-        """Sets that predictions are averaged over, each with its weight and the likelihood with its slab precision."""
+    def components(self) -> list[list[Component]]:
+        """For each outcome the sets that predictions are averaged over; its likelihood has their slab precision."""
         sets = self.fit.sets
         some = np.unique(np.linspace(0, len(sets) - 1, AVERAGED).round().astype(int))
         weights = self.weights[some] / self.weights[some].sum()
         parameters = np.column_stack([self.fit.slab_precisions, self.fit.nuisances])
-        likelihoods: dict[bytes, Any] = {}
-        merged: dict[tuple[bytes, bytes], Component] = {}
+        targets: dict[bytes, Target] = {}
+        merged: dict[tuple[bytes, bytes], tuple[IntArray, float, Target]] = {}
         for i, weight in zip(some, weights, strict=True):
             S, given = sets[i], parameters[i].tobytes()  # bytes, because NaN is not equal to itself
-            if given not in likelihoods:
-                likelihoods[given] = self._likelihood_with(*parameters[i].tolist())
-            before = merged.get((S.tobytes(), given))
-            merged[S.tobytes(), given] = Component(S, weight + (before.weight if before else 0.0), likelihoods[given])
-        return list(merged.values())
+            if given not in targets:
+                targets[given] = self._target_with(*parameters[i].tolist())
+            before = merged.get((S.tobytes(), given), (S, 0.0, targets[given]))
+            merged[S.tobytes(), given] = (S, weight + before[1], targets[given])
+        return [
+            [Component(target.columns(S), weight, target.outcomes[k]) for S, weight, target in merged.values()]
+            for k in range(len(self.target.outcomes))
+        ]
 
-    def _likelihood_with(self, c: float, nuisance: float) -> Any:
-        """The likelihood with these parameters; NaN keeps its own."""
-        likelihood: Any = self.target.likelihood
-        if np.isfinite(c) and c != likelihood.slab_precision:
-            likelihood = likelihood.with_slab_precision(c)
-        return likelihood.with_nuisance(nuisance) if np.isfinite(nuisance) else likelihood
+    def _target_with(self, c: float, nuisance: float) -> Target:
+        """The target with these parameters; NaN keeps its own."""
+        target = self.target
+        if np.isfinite(c) and c != target.slab_precision:
+            target = target.with_slab_precision(c)
+        return target.with_nuisance(nuisance) if np.isfinite(nuisance) else target
 
     @one_blas_thread
     def predict(self, X: npt.ArrayLike, *, covariates: Any = None) -> PredictiveMixture:
@@ -376,7 +379,11 @@ class Posterior:
         """
         if self.candidates is not None:
             X, covariates = self.candidates.of(X if hasattr(X, "toarray") else np.asarray(X))
-        return average_predictions(self.components, X, covariates)
+        if len(self.components) > 1:
+            raise ValueError(
+                f"predict must be of one outcome, got {len(self.components)}; use the predictions of an estimator."
+            )
+        return average_predictions(self.components[0], X, covariates)
 
     # --- trust ------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from .likelihoods import PredictiveLikelihood, count_law
+from .likelihoods import count_law
 from .types import FloatArray, IntArray
 
 INVERSE_LINKS = {"logit": special.expit, "probit": special.ndtr, "hazard": np.asarray}
@@ -135,7 +135,7 @@ class PredictiveMixture:
 
 
 class Component(NamedTuple):
-    """A set, its weight in the average, and the likelihood with the set's own slab precision.
+    """The columns of a set, its weight in the average, and an outcome's likelihood with the set's own slab precision.
 
     >>> Component(np.array([0, 2]), 0.5, None).weight
     0.5
@@ -160,7 +160,7 @@ def average_predictions(
     (3,)
     """
     for component in components:
-        if not isinstance(component.likelihood, PredictiveLikelihood):
+        if not hasattr(component.likelihood, "predictive"):
             name = type(component.likelihood).__name__
             raise ValueError(f"{name} has no `predictive` method, so it cannot predict.")
     laws = [component.likelihood.predictive(component.S, X, covariates) for component in components]

@@ -11,7 +11,7 @@ from .candidates import ALWAYS, Candidates, by_column
 from .design import Design
 from .groups import Group
 from .inference import Certificate
-from .likelihoods import Coefficients, Grouped, Predictive, SumLikelihood, covariate_table
+from .likelihoods import Coefficients, Predictive, covariate_table
 from .naming import column_labels
 from .panels import Outcome as PredictedOutcome
 from .panels import (
@@ -122,39 +122,32 @@ class Selection:
         return {str(label): int(n) for label, n in zip(self.classes, counts, strict=True)}
 
     @property
-    def _chosen_alone(self) -> list[Component]:
-        """The chosen set, with the geometric mean of the slab precision."""
-        return [Component(self.chosen, 1.0, self.posterior.target.likelihood)]
-
-    @cached_property
-    def components(self) -> list[Component]:
-        """The sets over which predictions are averaged."""
-        return self.posterior.components if self.average or not len(self.chosen) else self._chosen_alone
+    def _chosen_alone(self) -> list[list[Component]]:
+        """The chosen set, with the geometric mean of the slab precision, for each outcome."""
+        target = self.posterior.target
+        return [[Component(target.columns(self.chosen), 1.0, outcome)] for outcome in target.outcomes]
 
     @property
     def used(self) -> NDArray[np.bool_]:
-        """Columns (M,) that are in at least one of these sets."""
-        found = np.zeros(self.candidates.n_columns, dtype=bool)
-        for component in self.components:
-            found |= self.candidates.mask(component.S)
+        """Columns (M,) that are in at least one of the sets over which predictions are averaged."""
+        found = self.candidates.mask(NOTHING)
+        for component in self.outcomes[0].components:
+            found |= self.candidates.mask(np.unique(self.candidates.unit[component.S]))
         return found
 
     @cached_property
     def outcomes(self) -> list[Outcome]:
         """One for a number or two classes, one for each of several classes."""
-        return self._outcomes(self.components)
+        averaged = self.average or not len(self.chosen)
+        return self._outcomes(self.posterior.components if averaged else self._chosen_alone)
 
-    def _outcomes(self, components: list[Component]) -> list[Outcome]:
-        parts = [list(part) for part in zip(*(_by_outcome(c) for c in components), strict=True)]
-        labels = [None] if len(parts) == 1 or self.classes is None else self.classes.tolist()
-        return [Outcome(part, label) for part, label in zip(parts, labels, strict=True)]
+    def _outcomes(self, components: list[list[Component]]) -> list[Outcome]:
+        labels = [None] if len(components) == 1 or self.classes is None else self.classes.tolist()
+        return [Outcome(part, label) for part, label in zip(components, labels, strict=True)]
 
     def columns_of(self, component: Component) -> IntArray:
         """Columns of X of a component's set, in the order of its coefficients."""
-        return self.candidates.columns[self._design_columns(component)]
-
-    def _design_columns(self, component: Component) -> IntArray:
-        return component.likelihood.columns(component.S) if self.candidates.is_grouped else component.S
+        return self.candidates.columns[component.S]
 
     def coefficients(self, *, averaged: bool) -> tuple[FloatArray, FloatArray]:
         """Intercepts (K,) and coefficients (K, M) in the units of X: means over sets, or given the chosen one."""
@@ -173,7 +166,7 @@ class Selection:
         data = self.training
         outcomes = [
             [
-                Weighted(self._design_columns(one), one.weight, found, self._law_at_mean(one))
+                Weighted(one.S, one.weight, found, self._law_at_mean(one))
                 for one, found in zip(outcome.components, outcome.coefficients, strict=True)
             ]
             for outcome in self._outcomes(self.posterior.components)
@@ -213,8 +206,8 @@ class Selection:
         components = self._outcomes(self.posterior.components)[0].components
         likelihood, law = components[0].likelihood, self._law_at_mean(components[0])
         if law.link == "hazard":
-            cox = likelihood.likelihood if isinstance(likelihood, Grouped) else likelihood
-            return PredictedOutcome(law.link, event_times=cox.event_times, baseline=cox.terms.cumulative_hazard)
+            baseline = likelihood.terms.cumulative_hazard
+            return PredictedOutcome(law.link, event_times=likelihood.event_times, baseline=baseline)
         dispersion = (
             sum(one.weight * self._law_at_mean(one).dispersion for one in components) if law.link == "log" else 0.0
         )
@@ -251,12 +244,6 @@ class Selection:
             if len(i):
                 return np.asarray(X[:, i].toarray() if hasattr(X, "toarray") else X[:, i]).ravel()
         return np.empty(0)
-
-
-def _by_outcome(component: Component) -> list[Component]:
-    likelihood = component.likelihood
-    parts = likelihood.parts if isinstance(likelihood, SumLikelihood) else [likelihood]
-    return [component._replace(likelihood=part) for part in parts]
 
 
 class Fitted(Protocol):

@@ -76,7 +76,7 @@ def test_intervals_cover_what_they_promise(alpha):
 def test_poisson_is_dispersion_zero():
     X, y, hours = problem(alpha=0.0)
     model = vg.DiverseCounts(dispersion=0, **QUICK).fit(X, y, exposure=hours)
-    assert isinstance(model.posterior_.target.likelihood, vg.Poisson)
+    assert isinstance(model.posterior_.target.outcomes[0], vg.Poisson)
     assert np.flatnonzero(model.support_).tolist() == [2, 6]
 
 

@@ -37,7 +37,7 @@ def test_nothing_is_left_of_a_fit(kind, options):
         model.posterior_.map(2)
         target, design = model.posterior_.target, model.selection_.training.design
         arrays = [design.X, *(a for a in (target.phi, target.prior.theta) if a is not None)]
-        parts = [target, target.likelihood, target.prior, target.volume, design, *arrays]
+        parts = [target, *target.outcomes, target.prior, target.volume, design, *arrays]
         left = [weakref.ref(part) for part in parts]
         del model, target, design, arrays, parts
         assert [type(each()) for each in left if each() is not None] == []

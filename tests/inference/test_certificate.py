@@ -9,7 +9,7 @@ from variegate.inference import Target
 from variegate.inference.certificate import Drawn, certify, fitted_ratio, place_weights
 from variegate.inference.chain.problem import Grid
 from variegate.large import as_large_table, first_look
-from variegate.likelihoods import Cox, Gaussian, Grouped, Logistic, NegativeBinomial, Poisson, SumLikelihood
+from variegate.likelihoods import Cox, Gaussian, Logistic, NegativeBinomial, Poisson
 from variegate.priors import bernoulli_prior, dpp_prior
 
 N, M, HELD = 80, 10, 7  # columns, and those that the likelihood holds
@@ -32,7 +32,7 @@ MAKE = {
     "cox": lambda X, **o: Cox(X, TIME, EVENT, **o),
     "poisson": lambda X, **o: Poisson(X, COUNTS, **o),
     "negative binomial": lambda X, **o: NegativeBinomial(X, COUNTS, dispersion=0.4, **o),
-    "sum": lambda X, **o: SumLikelihood([Gaussian(X, REAL, **o), Logistic(X, CLASS, **o)]),
+    "both": lambda X, **o: [Gaussian(X, REAL, **o), Logistic(X, CLASS, **o)],
 }
 OPTIONS = {"plain": {}, "covariates and weights": EVERYTHING}
 SETS = [np.array(S, dtype=np.int64) for S in ([], [0], [0, 3, 5])]
@@ -54,9 +54,8 @@ def moments(options):
     return first_look(as_large_table(X), weights, np.empty((0, N)))[0]
 
 
-def work_of(part, S, options, log_addition=-np.inf, log_exchange=None):
+def work_of(target, S, options, log_addition=-np.inf, log_exchange=None):
     """The pass for one set, with weights of its places."""
-    target = Target(part, bernoulli_prior(part.n_features, expected_size=1.0), "bernoulli")
     work = certify([Drawn(S, target)], ONE_SIZE, None, moments(options), ALL)
     log_exchange = np.full(len(S), -np.inf) if log_exchange is None else log_exchange
     (given,) = work.sets
@@ -64,13 +63,20 @@ def work_of(part, S, options, log_addition=-np.inf, log_exchange=None):
     return work
 
 
+def part_and_whole(name, options):
+    """The target over the columns held, and over all columns."""
+    return (
+        Target(MAKE[name](X[:, :n], **options), bernoulli_prior(n, expected_size=1.0), "bernoulli") for n in (HELD, M)
+    )
+
+
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 @pytest.mark.parametrize("S", SETS, ids=len)
 @pytest.mark.parametrize("name", MAKE)
 def test_log_odds_are_the_gains_of_a_likelihood_that_holds_the_column(name, S, options):
-    part, whole = MAKE[name](X[:, :HELD], **options), MAKE[name](X, **options)
+    part, whole = part_and_whole(name, options)
     found = np.log(whole_pass(work_of(part, S, options, log_addition=0.0)))
-    gains = whole.flip_gains(S).gains
+    gains = whole.evaluate([S]).gains[0]
     # of what rows of a partial likelihood share, a few vectors stand for all
     near = 0.1 + 0.02 * np.abs(gains) if name == "cox" else 2e-3 * (1 + np.abs(gains))
     outside = np.arange(HELD, M)
@@ -86,9 +92,8 @@ def test_log_odds_are_the_gains_of_a_likelihood_that_holds_the_column(name, S, o
 @pytest.mark.parametrize("name", MAKE)
 def test_exchanges_are_those_of_a_likelihood_that_holds_the_column(name, options):
     S, outside = np.array([0, 3, 5]), np.arange(HELD, M)
-    part, whole = MAKE[name](X[:, :HELD], **options), MAKE[name](X, **options)
-    parts = whole.parts if name == "sum" else [whole]
-    gains = sum(member.exchange_gains(S) for member in parts)
+    part, whole = part_and_whole(name, options)
+    gains = sum(outcome.exchange_gains(S) for outcome in whole.outcomes)
     for j in range(len(S)):
         only = np.where(np.arange(len(S)) == j, RAISED, -np.inf)
         found = np.log(whole_pass(work_of(part, S, options, log_exchange=only))) - RAISED
@@ -102,7 +107,8 @@ def test_exchanges_are_those_of_a_likelihood_that_holds_the_column(name, options
 
 def test_exchange_of_a_group_of_columns():
     unit = np.array([0, 1, 2, 0, 3, 4, 2])  # two groups of two, which do not stand side by side
-    part, whole = Grouped(Gaussian(X[:, :HELD], REAL), unit), Gaussian(X, REAL)
+    likelihood, whole = Gaussian(X[:, :HELD], REAL), Gaussian(X, REAL)
+    part = Target(likelihood, bernoulli_prior(5, expected_size=1.0), "bernoulli", units=unit)
     S, outside = np.array([0, 1, 2]), np.arange(HELD, M)
     # the slab of a column that goes is not in the gains: `certify` has it with the weights of the places
     slab = np.array([1, 0, 1]) * 0.5 * np.log(part.slab_precision)

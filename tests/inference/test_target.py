@@ -5,7 +5,7 @@ import pytest
 
 from inference_problems import PAIRS, Exact, correlated_data, make_target, similarity_of_columns
 from variegate.inference import Target
-from variegate.likelihoods import Gaussian, Logistic, SumLikelihood, logistic
+from variegate.likelihoods import Gaussian, Logistic, logistic
 from variegate.priors import bernoulli_prior, dpp_prior
 
 
@@ -30,9 +30,9 @@ class TestTarget:
                     assert found[j, m] == pytest.approx(want, abs=1e-8)
 
     def without_one_factor(self):
-        """A target whose likelihood does not know exchanges."""
-        target = make_target(task="logistic", M=7, r=0.9, seed=2)
-        return Target(SumLikelihood([target.likelihood]), target.prior)
+        """A target in which one feature is two columns, so that exchanges are not computed from one factor."""
+        X, y = correlated_data(M=7, r=0.9, seed=2, task="logistic")
+        return Target(Logistic(X, y), bernoulli_prior(6, expected_size=2), "bernoulli", units=[0, 1, 2, 3, 4, 5, 1])
 
     def test_exchanges_without_one_factor_are_the_gains_of_the_rests(self):
         target = self.without_one_factor()
@@ -43,12 +43,21 @@ class TestTarget:
             np.testing.assert_allclose(found, want, atol=1e-9)
 
     def test_exchanges_without_one_factor_run_expectation_propagation_once_for_each_rest(self, monkeypatch):
-        assert self.solved(self.without_one_factor(), monkeypatch) == 3
+        assert self.solved(self.without_one_factor(), monkeypatch) == 3 + 3  # and with the feature of two columns
 
     def test_exchanges_of_a_classification_run_expectation_propagation_for_the_set_alone(self, monkeypatch):
         target = make_target(task="logistic", M=7, r=0.9, seed=2)
         target.log_joint(np.array([0, 3, 5]))  # known to a search
         assert self.solved(target, monkeypatch) == 1
+
+    def test_exchanges_of_several_outcomes_add_up(self, monkeypatch):
+        parts = [make_target(task=task, M=7, r=0.9, seed=2) for task in ("logistic", "gaussian")]
+        both, S = Target([part.likelihood for part in parts], parts[0].prior), np.array([0, 3, 5])
+        prior = both.exchanges(S) - sum(part.likelihood.exchange_gains(S) for part in parts) - both.log_joint(S)
+        alone = parts[1].exchanges(S) - parts[1].likelihood.exchange_gains(S) - parts[1].log_joint(S)
+        outside = np.setdiff1d(np.arange(7), S)
+        np.testing.assert_allclose(prior[:, outside], alone[:, outside], atol=1e-6)
+        assert self.solved(both, monkeypatch) == 1
 
     def solved(self, target, monkeypatch):
         solve, solved = logistic.ep.solve, []

@@ -7,7 +7,7 @@ from sklearn.feature_selection import f_classif, f_regression
 from sklearn.linear_model import orthogonal_mp
 
 from ..inference import Target, grow
-from ..likelihoods import SumLikelihood, Terms, fitted_predictor
+from ..likelihoods import Terms, fitted_predictor
 from ..priors import bernoulli_prior
 from ..tasks import RIDGE, task_named
 from ..types import FloatArray, IntArray
@@ -40,11 +40,9 @@ def forward_evidence(problem: Problem, size: int, rng: np.random.Generator) -> I
 
     The likelihoods are our own, with their default slab; in classification the gains are EP's first-order ones.
     """
-    parts = task_named(problem.task).likelihoods(problem.X, problem.y)
-    likelihood = parts[0] if len(parts) == 1 else SumLikelihood(parts)
-    M = problem.n_features
+    outcomes, M = task_named(problem.task).likelihoods(problem.X, problem.y), problem.n_features
     # a prior that treats all columns alike does not change which one is next
-    return filled(grow(Target(likelihood, bernoulli_prior(M, expected_size=M / 2), "bernoulli"), size), problem, size)
+    return filled(grow(Target(outcomes, bernoulli_prior(M, expected_size=M / 2), "bernoulli"), size), problem, size)
 
 
 def forward_score(problem: Problem, size: int, rng: np.random.Generator) -> IntArray:

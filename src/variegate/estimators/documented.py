@@ -63,9 +63,6 @@ PARAMETERS = """Parameters
         Starts of "rao_blackwell" (at most; above 256 features it stops after the first that does not improve).
     random_state : int, RandomState, Generator or None
         Sets are drawn while fitting; an int makes fits repeatable.
-    n_jobs : int, optional
-        Threads for the classes of a multi-class problem in the variational solvers; chains use all available cores.
-        Results do not depend on either.
     verbose : int
         1 shows progress on stderr."""
 

@@ -37,7 +37,6 @@ class Parameters:
     max_iter: int | None
     tol: float | None
     random_state: Any
-    n_jobs: int | None
     verbose: int
 
     @classmethod

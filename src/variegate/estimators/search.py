@@ -25,7 +25,7 @@ from ..inference import (
     sample,
 )
 from ..inference import fit as fit_bound
-from ..likelihoods import Grouped, SumLikelihood, sample_weights, unsettled_of
+from ..likelihoods import sample_weights, unsettled_of
 from ..messages import Argument, Message
 from ..naming import column_labels, find_positions
 from ..posterior import Posterior
@@ -113,15 +113,12 @@ class Search:
 
     # --- the target -------------------------------------------------------------------------------------------
 
-    def likelihood(self, candidates: Candidates, training: Training) -> Any:
-        """Return the likelihood of these rows over the features to choose from."""
+    def outcomes(self, training: Training) -> list[Any]:
+        """Return the likelihoods of these rows over the columns to choose from."""
         options = {"covariates": training.covariates, "sample_weight": training.weights}
         if self.asked.slab_precision != "auto":
             options["slab_precision"] = float(self.asked.slab_precision)
-        parts: list[Any] = self.task.likelihoods(training.design, training.y, **options)
-        if candidates.is_grouped:
-            parts = [Grouped(part, candidates.unit) for part in parts]
-        return parts[0] if len(parts) == 1 else SumLikelihood(parts, n_jobs=self.asked.n_jobs)
+        return self.task.likelihoods(training.design, training.y, **options)
 
     def target(
         self, candidates: Candidates, training: Training, others: int = 0, ratio: OthersRatio | None = None
@@ -142,7 +139,7 @@ class Search:
         expected = prior_size(asked.expected_size, most if asked.power else U, FIRST_SIZE)
         prior = self._prior(rows, U, expected, tilt)
         target = Target(
-            self.likelihood(candidates, training),
+            self.outcomes(training),
             prior,
             family=asked.posterior,  # type: ignore[arg-type]
             phi=None if rows is None else rows.phi,
@@ -150,6 +147,7 @@ class Search:
             others=others,
             others_ratio=ratio or OthersRatio(),
             tilt=tilt,
+            units=candidates.unit if candidates.is_grouped else None,
         )
         if not others or asked.fixed_size:
             return target
@@ -208,7 +206,7 @@ class Search:
     ) -> Sample | Fit:
         """Run the solver; `quick` gives a rough posterior."""
         settings = self.settings()
-        for found in unsettled_of(target.likelihood):  # `end_of_fit` warns of them
+        for found in unsettled_of(target.outcomes):  # `end_of_fit` warns of them
             found.counting = True
         if quick and isinstance(settings, ChainSettings):
             with warnings.catch_warnings():

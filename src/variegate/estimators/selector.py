@@ -68,7 +68,6 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         max_iter: int | None = None,
         tol: float | None = None,
         random_state: Any = None,
-        n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
         self.similarity = similarity
@@ -90,7 +89,6 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
-        self.n_jobs = n_jobs
         self.verbose = verbose
 
     # --- estimators differ in these ----------------------------------------------------------------------------
@@ -164,9 +162,9 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             self.feature_names_in_ = np.asarray(large.names, dtype=object)
         return large, np.asarray(column_or_1d(y) if self._as_outcome is None else self._as_outcome(y))
 
-    def likelihood(self, candidates: Candidates, training: Training) -> Any:
-        """Return the likelihood of these rows over the features to choose from."""
-        return self._search(Parameters.of(self)).likelihood(candidates, training)
+    def outcomes(self, training: Training) -> list[Any]:
+        """Return the likelihoods of these rows over the columns to choose from."""
+        return self._search(Parameters.of(self)).outcomes(training)
 
     def selection(
         self,
@@ -220,7 +218,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     @one_blas_thread
     def publish(self, found: Selection) -> Self:
         """Set the fitted attributes from a selection."""
-        end_of_fit(unsettled_of(found.posterior.target.likelihood), stacklevel=5)
+        end_of_fit(unsettled_of(found.posterior.target.outcomes), stacklevel=5)
         fitted = found.posterior.fit
         self.selection_, self.support_ = found, found.support
         self.posterior_ = found.posterior.of_columns(found.candidates, found.column_names)

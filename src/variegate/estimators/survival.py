@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..likelihoods import Grouped
 from ..metrics import concordance
 from ..predictions import NODE_WEIGHTS, NODES, StepFunction, step_functions
 from ..tasks import Survival, as_survival
@@ -90,9 +89,8 @@ class DiverseSurvival(DiverseSelector):
         (law,) = self._laws(X)
         times = self.unique_times_
         survival = np.zeros((law.means.shape[1], len(times)))
-        for component, mean, scale in zip(
-            self.selection_.components, law.latent_means, law.latent_scales, strict=True
-        ):
+        (outcome,) = self.selection_.outcomes
+        for component, mean, scale in zip(outcome.components, law.latent_means, law.latent_scales, strict=True):
             hazard = _baseline(component, times, stratum)
             for node, share in zip(NODES, NODE_WEIGHTS, strict=True):
                 survival += component.weight * share * np.exp(-np.outer(np.exp(mean + node * scale), hazard))
@@ -106,10 +104,7 @@ class DiverseSurvival(DiverseSelector):
 
 def _baseline(component: Any, times: FloatArray, stratum: int) -> FloatArray:
     """Return the cumulative hazard of the average row at some times (K,)."""
-    likelihood, S = component.likelihood, component.S
-    if isinstance(likelihood, Grouped):
-        likelihood, S = likelihood.likelihood, likelihood.columns(S)
-    known, total = likelihood.event_times, likelihood.baseline(S)
+    known, total = component.likelihood.event_times, component.likelihood.baseline(component.S)
     here = known[0] == stratum
     if not here.any():
         there = np.unique(known[0]).astype(int).tolist()

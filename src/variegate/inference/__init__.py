@@ -6,11 +6,11 @@ from .certificate import Drawn as Drawn
 from .certificate import certify as certify
 from .certificate import fitted_ratio as fitted_ratio
 from .certificate import how_many_sets as how_many_sets
-from .chain.form import Form as Form
-from .chain.form_fit import Draws as Draws
-from .chain.form_fit import form_of as form_of
-from .chain.form_without import Without as Without
-from .chain.form_without import forms_without as forms_without
+from .chain.excerpt import Excerpt as Excerpt
+from .chain.excerpt_fit import Draws as Draws
+from .chain.excerpt_fit import form_of as form_of
+from .chain.excerpt_without import Without as Without
+from .chain.excerpt_without import forms_without as forms_without
 from .chain.grid import PriorSizes as PriorSizes
 from .chain.grid import grid_of as grid_of
 from .chain.problem import Grid as Grid

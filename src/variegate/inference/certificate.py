@@ -18,17 +18,17 @@ all columns in memory give 3.2, 3.1, 8.3 and 7.9.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from ..large import Moments
-from ..likelihoods import SHARED, Grouped
+from ..likelihoods import SHARED, QuadraticLikelihood
 from ..messages import counted
 from ..types import FloatArray, IntArray
 from .chain.problem import Grid
-from .outside import Given, LookOutside, stacked
+from .outside import Given, LookOutside, OfOutcome, stacked
 from .target import OthersRatio, Target
 
 SETS = 24  # posterior sets: with 12, a column of probability 0.02 is sometimes missed; 48 take twice the time
@@ -108,27 +108,16 @@ def fitted_ratio(drawn: Sequence[Drawn], ratio: FloatArray, n: int) -> OthersRat
 
 def _given(one: Drawn, grid: Grid) -> Given:
     S, target = one
-    likelihood: Any = target.likelihood
-    probes = tuple(likelihood.probes(S))
-    units = _units(likelihood, S)
-    widths = np.array([len(unit) for unit in units], dtype=np.int64)
+    columns, outcomes = target.columns(S), cast(tuple[QuadraticLikelihood, ...], target.outcomes)
+    units = [np.searchsorted(columns, target.columns(S[i : i + 1])) for i in range(len(S))]
+    widths = target.widths[S]
     log_addition, log_exchange = place_weights(one, grid)
     return Given(
-        probes=probes,
-        members=tuple(probe.members(units) for probe in probes),
+        outcomes=tuple(OfOutcome.of(one.solution(columns), one.slab_precision, units) for one in outcomes),
         first=np.concatenate([[0], np.cumsum(widths)]).astype(np.int64),
         log_addition=log_addition,
-        log_exchange=log_exchange + 0.5 * (1 - widths) * sum(np.log(probe.slab_precision) for probe in probes),
+        log_exchange=log_exchange + 0.5 * (1 - widths) * sum(np.log(one.slab_precision) for one in outcomes),
     )
-
-
-def _units(likelihood: Any, S: IntArray) -> list[IntArray]:
-    """Positions of each member's columns among those of the set."""
-    parts = getattr(likelihood, "parts", (likelihood,))
-    if not isinstance(parts[0], Grouped):
-        return [np.array([i]) for i in range(len(S))]
-    columns = parts[0].columns(S)
-    return [np.searchsorted(columns, parts[0].columns(S[i : i + 1])) for i in range(len(S))]
 
 
 def place_weights(one: Drawn, grid: Grid) -> tuple[float, FloatArray]:

@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import lapack
 
 from ..compiled import numba
 from ..large import Block, Moments
-from ..likelihoods import Factor, Members, Probe
+from ..likelihoods import SHARED, Auxiliary, Factor, Neighbours, Solution, compiled_gain
 from ..types import FloatArray, IntArray
 
 # Products are centred after the multiplication if all means of a block are below this many standard deviations: in
@@ -25,11 +26,39 @@ class Outside(NamedTuple):
     ratio: FloatArray  # (K,) likelihood ratios given each set, times e^tilt, summed over the columns
 
 
-class Given(NamedTuple):
-    """What the pass needs of one set: a probe for each outcome, and weights of the places that a column can take."""
+class OfOutcome(NamedTuple):
+    """What the pass needs of one outcome given one set.
 
-    probes: tuple[Probe, ...]
-    members: tuple[Members, ...]
+    With P = CCᵀ the covariance of a member's coefficients: C⁻¹, member after member (k, k), C⁻¹μ (k,), and log|P|.
+    """
+
+    solution: Solution
+    slab_precision: float
+    whiten: FloatArray
+    means: FloatArray
+    log_det: FloatArray  # one for each member
+
+    @classmethod
+    def of(cls, solution: Solution, slab_precision: float, units: list[IntArray]) -> "OfOutcome":
+        """From the positions of each member's columns among those of the set."""
+        k, inverse, row = sum(map(len, units)), solution.factor.inverse(), 0
+        whiten, log_det = np.zeros((k, k)), np.zeros(len(units))
+        for g, unit in enumerate(units):
+            C = np.linalg.cholesky(inverse[np.ix_(unit, unit)])
+            whiten[row : row + len(unit), unit] = lapack.dtrtri(C, lower=1)[0]
+            log_det[g], row = 2.0 * np.log(np.diag(C)).sum(), row + len(unit)
+        return cls(solution, slab_precision, whiten, whiten @ solution.factor.mean()[:k], log_det)
+
+    def neighbours(self, cross: FloatArray, squares: FloatArray) -> Neighbours:
+        """w columns, from their products with the solution's rows, and their sums of squares under its precision."""
+        (factor, noise), products = (self.solution.factor, self.solution.noise), np.ascontiguousarray(cross[:-1])
+        return Neighbours.of(factor, products, squares, cross[-1], self.slab_precision, noise)
+
+
+class Given(NamedTuple):
+    """What the pass needs of one set: of each outcome, and the weights of the places that a column can take."""
+
+    outcomes: tuple[OfOutcome, ...]
     first: IntArray  # (J + 1,) first column of each member of the set
     log_addition: float  # log weight of adding a column
     log_exchange: FloatArray  # (J,) log weights of exchanging each member for a column
@@ -37,12 +66,12 @@ class Given(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LookOutside:
-    """The pass: products of each block with the rows of the probes, then the odds from all products."""
+    """The pass: products of each block with the rows of the solutions, then the odds from all products."""
 
-    sets: tuple[Given, ...]  # their probes hold no rows
-    rows: npt.NDArray[np.float32]  # (R, N) of all probes, without repeats
+    sets: tuple[Given, ...]  # their solutions hold no rows
+    rows: npt.NDArray[np.float32]  # (R, N) of all solutions, without repeats
     squares: npt.NDArray[np.float32]  # (Q, N)
-    place: tuple[tuple[IntArray, int], ...]  # positions of each probe's rows and squares, set by set
+    place: tuple[tuple[IntArray, int], ...]  # positions of each solution's rows and squares, set by set
     tilt: FloatArray | None  # (M,) added to the prior log-odds of single columns
     moments: Moments
     left_out: npt.NDArray[np.bool_]  # (M,) other columns get no odds
@@ -61,8 +90,6 @@ class LookOutside:
             if gone.any():
                 np.copyto(Z, centre, where=gone)
         cross = rows @ Z - rows.sum(axis=1, dtype=np.float64)[:, None] * centre
-        if not len(squares):
-            return cross, np.empty((0, Z.shape[1]))
         weight = squares.sum(axis=1, dtype=np.float64)[:, None]
         first = (squares @ Z).astype(np.float64)
         return cross, squares @ np.square(Z, out=Z) - (2.0 * first - weight * centre) * centre
@@ -89,27 +116,23 @@ class LookOutside:
 
 def _neighbours(given: Given, places: Any, cross: FloatArray, squares: FloatArray) -> tuple[Any, ...]:
     """Arguments of the compiled loop for all columns given one set."""
-    found = []
-    for probe, (rows, square) in zip(given.probes, places, strict=False):
-        n = probe.factor.L.shape[0] + 1
-        found.append(probe.of(cross[rows[:n]], cross[rows[n:]], None if square < 0 else squares[square]))
-    W = np.stack([members.whiten @ near.W for near, members in zip(found, given.members, strict=True)])
+    found, W = [], []
+    for one, (rows, square) in zip(given.outcomes, places, strict=False):
+        n = len(one.solution.factor.u) + 1
+        shared = np.square(cross[rows[n:]]).sum(axis=0)
+        near = one.neighbours(cross[rows[:n]], squares[square] - shared)
+        found.append(near)
+        W.append(one.whiten @ near.factor.solve_from(near.V)[: len(one.means)])
     return (
         np.stack([near.d for near in found]),
         np.stack([near.e for near in found]),
-        W,
-        np.stack([members.means for members in given.members]),
-        np.array([[p.slab_precision, p.shape, p.left, p.floor] for p in given.probes]),
+        np.stack(W),
+        np.stack([one.means for one in given.outcomes]),
+        np.array([[near.c, *near.noise] for near in found]),
         given.first,
         given.log_addition,
-        given.log_exchange - 0.5 * sum(members.log_det for members in given.members),
+        given.log_exchange - 0.5 * sum(one.log_det for one in given.outcomes),
     )
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def gain(x: float, shape: float, left: float, floor: float) -> float:
-    """Change of the log evidence if x more is explained, without the determinant."""
-    return 0.5 * x if shape == 0.0 else -shape * np.log(max(1.0 - 0.5 * x / left, floor / left))
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -129,7 +152,7 @@ def add_odds(
             half = 0.5 * np.log(d[o, m])
             base[m] -= half
             alone += 0.5 * np.log(noise[o, 0]) - half
-            alone += gain(e[o, m] * e[o, m] / d[o, m], noise[o, 1], noise[o, 2], noise[o, 3])
+            alone += compiled_gain(e[o, m] * e[o, m] / d[o, m], noise[o, 1], noise[o, 2], noise[o, 3])
         ratio[m] = np.exp(alone)
         odds[m] += np.exp(alone + log_addition)
     for j in range(len(first) - 1):
@@ -151,7 +174,7 @@ def add_odds(
                     x = moved[o, m] * moved[o, m] / left[o, m]
                     for i in range(first[j], first[j + 1]):
                         x -= means[o, i] * means[o, i]
-                    exact += gain(x, noise[o, 1], noise[o, 2], noise[o, 3]) - 0.5 * np.log(left[o, m])
+                    exact += compiled_gain(x, noise[o, 1], noise[o, 2], noise[o, 3]) - 0.5 * np.log(left[o, m])
                 odds[m] += np.exp(exact)
 
 
@@ -174,21 +197,21 @@ def raise_bound(bound: FloatArray, left: FloatArray, moved: FloatArray, own: flo
 def stacked(
     sets: Sequence[Given], tilt: FloatArray | None, moments: Moments, left_out: npt.NDArray[np.bool_], counted: float
 ) -> LookOutside:
-    """The pass for these sets; rows shared by several probes are multiplied once."""
+    """The pass for these sets; rows shared by several solutions are multiplied once."""
     rows: dict[bytes, tuple[int, npt.NDArray[np.float32]]] = {}
-    squares: list[npt.NDArray[np.float32]] = []
+    squares: dict[bytes, tuple[int, npt.NDArray[np.float32]]] = {}
     place: list[tuple[IntArray, int]] = []
-    for probe in (probe for given in sets for probe in given.probes):
-        light = np.vstack([probe.rows, probe.shared]).astype(np.float32)
-        found = [rows.setdefault(row.tobytes(), (len(rows), row))[0] for row in light]
-        place.append((np.array(found), -1 if probe.precision is None else len(squares)))
-        if probe.precision is not None:
-            squares.append(probe.precision.astype(np.float32))
-    N = light.shape[1]
+    for solution in (one.solution for given in sets for one in given.outcomes):
+        terms = solution.given
+        shared = [] if terms.shared is None else [terms.shared.roughly(SHARED)]
+        light = np.vstack([solution.products(), *shared]).astype(np.float32)
+        of_rows = np.array([rows.setdefault(row.tobytes(), (len(rows), row))[0] for row in light])
+        precision = terms.precision.astype(np.float32)
+        place.append((of_rows, squares.setdefault(precision.tobytes(), (len(squares), precision))[0]))
     return LookOutside(
-        tuple(given._replace(probes=tuple(map(_without_rows, given.probes))) for given in sets),
+        tuple(given._replace(outcomes=tuple(map(_without_rows, given.outcomes))) for given in sets),
         np.stack([row for _, row in rows.values()]),
-        np.stack(squares) if squares else np.empty((0, N), dtype=np.float32),
+        np.stack([row for _, row in squares.values()]),
         tuple(place),
         tilt,
         moments,
@@ -197,7 +220,8 @@ def stacked(
     )
 
 
-def _without_rows(probe: Probe) -> Probe:
-    nothing = np.empty((0, 0))
-    factor = Factor(np.asfortranarray(probe.factor.L), probe.factor.u)
-    return probe._replace(rows=nothing, shared=nothing, precision=None, factor=factor)
+def _without_rows(one: OfOutcome) -> OfOutcome:
+    nothing, factor = np.empty((0, 0)), one.solution.factor
+    packed = Factor(np.asfortranarray(factor.L), factor.u)
+    given = Auxiliary(np.empty(0), np.empty(0))
+    return one._replace(solution=one.solution._replace(rows=nothing, given=given, factor=packed))

@@ -1,6 +1,6 @@
 """The target log p(y, γ), its flip gains, and the family that approximates it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, Self, cast
@@ -9,15 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..dpp import IndependentSets, LowRankDPP, Rows, SetDistribution, Volume, VolumeGains, of_size
-from ..likelihoods import (
-    ExchangeLikelihood,
-    FlipLikelihood,
-    GainsLikelihood,
-    Likelihood,
-    QuadraticLikelihood,
-)
+from ..likelihoods import GainsLikelihood, Likelihood, QuadraticLikelihood
 from ..priors import Prior
 from ..sets import as_index_set, as_size, membership
+from ..threads import side_by_side
 from ..types import FloatArray, IntArray
 
 Family = Literal["dpp", "bernoulli"]
@@ -77,6 +72,11 @@ class Target:
     The volume ν(S) = det([ΦΦᵀ]_S) may be part of the prior, of the family, or of both, with the same Φ. `size`
     restricts both to sets of exactly that many features.
 
+    Several likelihoods over the same columns are independent outcomes that share the set, each with coefficients of
+    its own: one-vs-rest classes, for example. Then log p(y|S) = Σ_k log p(y_k|S), and all get the same slab precision.
+    `units` (C,) numbers the feature of each column if some features are several columns, such as one-hot factors. The
+    gain of such a feature is a difference of log evidences, so every set costs one more evidence for each of them.
+
     >>> from variegate.likelihoods import Gaussian
     >>> from variegate.priors import bernoulli_prior
     >>> rng = np.random.default_rng(0)
@@ -87,7 +87,7 @@ class Target:
     True
     """
 
-    likelihood: Likelihood
+    likelihood: Likelihood | Sequence[Likelihood]
     prior: Prior
     family: Family = "dpp"
     phi: npt.NDArray[np.floating] | None = None
@@ -95,6 +95,7 @@ class Target:
     others: int = 0  # number of features left out; each has the prior log-odds of these features without `tilt`
     others_ratio: OthersRatio = OthersRatio()  # noqa: RUF009
     tilt: FloatArray | None = None  # (M,) the part of the prior's θ that is given for single features
+    units: IntArray | None = None  # (C,) the feature of each column; by default every column is one
     _volume: Volume | None = field(default=None, repr=False)
     _cache: dict[bytes, Evaluation] = field(default_factory=dict, repr=False)
     _evidence: dict[bytes, float] = field(default_factory=dict, repr=False)
@@ -105,20 +106,15 @@ class Target:
             raise ValueError(
                 "phi must be given for a DPP posterior, unless the prior is a DPP, got None; pass similarity features."
             )
-        if not isinstance(self.likelihood, Likelihood):
-            raise ValueError(
-                f"likelihood must have `log_evidence` and `n_features`, got {type(self.likelihood).__name__}. "
-                "Wrap a function of a set as CustomLikelihood(function, n_features)."
-            )
-        if hasattr(self.likelihood, "flip_gains") and not isinstance(self.likelihood, GainsLikelihood):
-            raise ValueError(
-                "likelihood must have `flip_gains_many`, `exact_gains` and `roughly` beside `flip_gains`, got "
-                f"{type(self.likelihood).__name__}; see the protocol variegate.likelihoods.GainsLikelihood."
-            )
-        if self.likelihood.n_features != self.prior.n_items:
+        _check_outcomes(self.outcomes)
+        n_features = self.outcomes[0].n_features
+        if self.units is not None:
+            object.__setattr__(self, "units", _checked_units(self.units, n_features))
+            n_features = int(self.units.max()) + 1
+        if n_features != self.prior.n_items:
             raise ValueError(
                 "likelihood and prior must have the same number of features, got "
-                f"{self.likelihood.n_features} and {self.prior.n_items}."
+                f"{n_features} and {self.prior.n_items}."
             )
         if self.family not in ("dpp", "bernoulli"):
             raise ValueError(f'family must be "dpp" or "bernoulli", got {self.family!r}.')
@@ -169,10 +165,47 @@ class Target:
         """The exponent β of ν in the prior."""
         return self.prior.diversity
 
+    @cached_property
+    def outcomes(self) -> tuple[Likelihood, ...]:
+        """The likelihoods, over columns."""
+        several = isinstance(self.likelihood, Sequence)
+        return tuple(cast(Sequence[Likelihood], self.likelihood)) if several else (cast(Likelihood, self.likelihood),)
+
+    @cached_property
+    def _of_unit(self) -> list[IntArray]:
+        """The columns of each feature."""
+        units = cast(IntArray, self.units)
+        return np.split(np.argsort(units, kind="stable"), np.cumsum(np.bincount(units))[:-1])
+
+    @cached_property
+    def widths(self) -> IntArray:
+        """Number of columns of each feature (M,)."""
+        return np.ones(self.n_features, dtype=np.int64) if self.units is None else np.bincount(self.units)
+
+    def in_order(self, S: IntArray) -> IntArray:
+        """The columns of features, feature by feature."""
+        if self.units is None:
+            return S
+        return np.concatenate([self._of_unit[m] for m in S]) if len(S) else np.empty(0, dtype=np.int64)
+
+    def columns(self, S: IntArray) -> IntArray:
+        """Sorted columns of features."""
+        return S if self.units is None else np.sort(self.in_order(S))
+
+    def standardised(self, features: IntArray) -> FloatArray:
+        """Standardised columns of features (C, N), feature by feature, if the outcomes have quadratic forms."""
+        return cast(QuadraticLikelihood, self.outcomes[0]).columns_of(self.in_order(features))
+
+    @property
+    def has_forms(self) -> bool:
+        """Whether every outcome has a quadratic form."""
+        return all(isinstance(outcome, QuadraticLikelihood) for outcome in self.outcomes)
+
     @property
     def slab_precision(self) -> float | None:
-        """Slab precision of the likelihood, if it has one."""
-        return self.likelihood.slab_precision if isinstance(self.likelihood, FlipLikelihood) else None
+        """Slab precision of the first outcome, if all have one."""
+        found = [getattr(outcome, "slab_precision", None) for outcome in self.outcomes]
+        return None if None in found else found[0]
 
     @property
     def prior_shift(self) -> float:
@@ -181,8 +214,9 @@ class Target:
 
     @property
     def nuisance(self) -> float:
-        """The likelihood's nuisance parameter; NaN if it has none."""
-        return self.likelihood.nuisance if isinstance(self.likelihood, QuadraticLikelihood) else np.nan
+        """The outcome's nuisance parameter; NaN if it has none, or there are several outcomes."""
+        first = self.outcomes[0]
+        return first.nuisance if isinstance(first, QuadraticLikelihood) and len(self.outcomes) == 1 else np.nan
 
     @property
     def family_has_volume(self) -> bool:
@@ -198,13 +232,13 @@ class Target:
 
     @property
     def has_gains(self) -> bool:
-        """Whether the likelihood has flip gains."""
-        return isinstance(self.likelihood, GainsLikelihood)
+        """Whether every outcome has flip gains."""
+        return all(isinstance(outcome, GainsLikelihood) for outcome in self.outcomes)
 
     @property
     def exact_gains(self) -> bool:
         """Whether flip gains equal differences of log evidence; EP's are first-order."""
-        return self.likelihood.exact_gains if isinstance(self.likelihood, GainsLikelihood) else True
+        return all(outcome.exact_gains for outcome in self.outcomes if isinstance(outcome, GainsLikelihood))
 
     @property
     def evaluations_are_expensive(self) -> bool:
@@ -272,24 +306,27 @@ class Target:
 
     def with_slab_precision(self, c: float) -> Self:
         """The same with another slab precision and an empty cache."""
-        if not isinstance(self.likelihood, FlipLikelihood):
-            raise ValueError(f"likelihood must have a slab precision, got {type(self.likelihood).__name__}.")
-        return self.with_likelihood(self.likelihood.with_slab_precision(c))
+        without = [outcome for outcome in self.outcomes if not hasattr(outcome, "with_slab_precision")]
+        if without:
+            raise ValueError(f"likelihood must have a slab precision, got {type(without[0]).__name__}.")
+        return self._with(lambda outcome: cast(QuadraticLikelihood, outcome).with_slab_precision(c))
 
     def with_nuisance(self, value: float) -> Self:
         """The same with another value of the nuisance parameter and an empty cache."""
-        return self.with_likelihood(cast(QuadraticLikelihood, self.likelihood).with_nuisance(value))
+        return self._with(lambda outcome: cast(QuadraticLikelihood, outcome).with_nuisance(value))
 
     def roughly(self, rough: bool) -> Self:
         """The same with the rougher, faster likelihood used inside a fit, or with the accurate one."""
-        if not isinstance(self.likelihood, GainsLikelihood):
+        if not self.has_gains:
             return self
-        likelihood = self.likelihood.roughly(rough)
-        return self if likelihood is self.likelihood else self.with_likelihood(likelihood)
+        found = self._with(lambda outcome: cast(GainsLikelihood, outcome).roughly(rough))
+        same = all(new is old for new, old in zip(found.outcomes, self.outcomes, strict=True))
+        return self if same else found
 
-    def with_likelihood(self, likelihood: Likelihood) -> Self:
-        """The same prior and family with another likelihood and an empty cache."""
-        return replace(self, likelihood=likelihood, _cache={}, _evidence={})
+    def _with(self, other: Callable[[Likelihood], Likelihood]) -> Self:
+        """The same prior and family with each outcome replaced, and an empty cache."""
+        outcomes = tuple(map(other, self.outcomes))
+        return replace(self, likelihood=outcomes if len(outcomes) > 1 else outcomes[0], _cache={}, _evidence={})
 
     def log_joint(self, S: npt.ArrayLike) -> float:
         """log p(y|S) + log p(S)."""
@@ -315,9 +352,13 @@ class Target:
         key = S.tobytes()
         if key not in self._evidence:  # first, so that a set keeps its value if it is evaluated later
             known = self._cache.get(key)
-            self._evidence[key] = known.log_evidence if known else self.likelihood.log_evidence(S)
+            self._evidence[key] = known.log_evidence if known else self._new_evidence(S)
             _forget(self._evidence, EVIDENCES)
         return self._evidence[key]
+
+    def _new_evidence(self, S: IntArray) -> float:
+        columns = self.columns(S)
+        return float(sum(outcome.log_evidence(columns) for outcome in self.outcomes))
 
     def log_odds(self, batch: Batch) -> FloatArray:
         """Log-odds of every feature under the target given the rest of each set (n, M)."""
@@ -335,20 +376,18 @@ class Target:
     def exchanges(self, S: IntArray, *, quick: bool = True) -> FloatArray:
         """log p(y, S∖j ∪ m) for each member j and every m outside S (|S|, M), according to the gains.
 
-        Uses one factor of S if the likelihood has exchange gains, else the flip gains of every S∖j. If gains are
-        approximate, exchange gains are the rougher of the two, and used only if `quick`.
+        Uses one factor of S for each outcome if features are columns, else the flip gains of every S∖j. If gains are
+        approximate, one factor means the terms of S for all its neighbours, and is used only if `quick`: with three
+        classes it is as close (0.20 nats off instead of 0.24) and takes a fifth of the time.
         """
-        known = isinstance(self.likelihood, ExchangeLikelihood) and (quick or self.exact_gains)
-        if not known or not self._independent(S):
+        known = self.units is None and self.has_forms
+        if not (known and (quick or self.exact_gains) and self._independent(S)):
             rests = [np.delete(S, j) for j in range(len(S))]
             gains = self.log_odds(self.evaluate(rests))  # first, since it caches the evidence of the rests
             return np.asarray(gains + np.array([[self.log_joint(rest)] for rest in rests]))
         theta = self.prior.theta
-        found = (
-            self.log_joint(S)
-            + cast(ExchangeLikelihood, self.likelihood).exchange_gains(S)
-            + (theta - theta[S][:, None])
-        )
+        gains = np.sum([cast(QuadraticLikelihood, outcome).exchange_gains(S) for outcome in self.outcomes], axis=0)
+        found: FloatArray = self.log_joint(S) + gains + (theta - theta[S][:, None])
         return found + self.diversity * self.volume.exchange_gains(S) if self.prior_has_volume else found
 
     def _independent(self, S: IntArray) -> bool:
@@ -357,15 +396,39 @@ class Target:
     def _evaluate(self, sets: list[IntArray]) -> list[Evaluation]:
         if not sets:
             return []
-        if not isinstance(self.likelihood, GainsLikelihood):
-            raise ValueError(f"likelihood must have flip_gains for this solver, got {type(self.likelihood).__name__}.")
-        values, gains = self.likelihood.flip_gains_many(sets)
+        without = [outcome for outcome in self.outcomes if not isinstance(outcome, GainsLikelihood)]
+        if without:
+            raise ValueError(f"likelihood must have flip_gains for this solver, got {type(without[0]).__name__}.")
+        values, gains = self._gains(sets)
         if self._volume is None:
             nothing = np.zeros(self.n_features)
             return [Evaluation(v, g, 0.0, nothing) for v, g in zip(values, gains, strict=True)]
         self._volume.prefetch(sets)
         volumes = [self._volume_gains(S) for S in sets]
         return [Evaluation(v, g, *volume) for v, g, volume in zip(values, gains, volumes, strict=True)]
+
+    def _gains(self, sets: list[IntArray]) -> tuple[FloatArray, FloatArray]:
+        """Log evidence (n,) and flip gains (n, M), summed over the outcomes."""
+        of_columns, found = [self.columns(S) for S in sets], [(np.empty(0), np.empty(0))] * len(self.outcomes)
+
+        def fill(k: int) -> None:
+            found[k] = cast(GainsLikelihood, self.outcomes[k]).flip_gains_many(of_columns)
+
+        side_by_side(fill, range(len(found)))
+        values, gains = (np.sum(part, axis=0) for part in zip(*found, strict=True))
+        if self.units is None:
+            return values, gains
+        gains = gains[:, [columns[0] for columns in self._of_unit]]
+        several = np.flatnonzero(self.widths > 1)
+        for row, value, S in zip(gains, values, sets, strict=True):
+            row[several] = [self._difference(int(m), S, value) for m in several]
+        return values, gains
+
+    def _difference(self, m: int, S: IntArray, value: float) -> float:
+        """Flip gain of a feature, from log p(y | S)."""
+        if m in S:
+            return value - self._new_evidence(S[m != S])
+        return self._new_evidence(np.sort(np.append(S, m))) - value
 
     def _volume_gains(self, S: IntArray) -> VolumeGains:
         if not self.prior_has_volume and self.volume.log_volume(S) == -np.inf:
@@ -376,6 +439,33 @@ class Target:
     def _remember(self, found: dict[bytes, Evaluation]) -> None:
         self._cache.update(found)
         _forget(self._cache, max(CACHE_BYTES // (16 * self.n_features), 1))
+
+
+def _check_outcomes(outcomes: Sequence[Any]) -> None:
+    """Raise unless these are likelihoods over the same columns."""
+    for outcome in outcomes:
+        if not isinstance(outcome, Likelihood):
+            raise ValueError(
+                f"likelihood must have `log_evidence` and `n_features`, got {type(outcome).__name__}. "
+                "Wrap a function of a set as CustomLikelihood(function, n_features)."
+            )
+        if hasattr(outcome, "flip_gains") and not isinstance(outcome, GainsLikelihood):
+            raise ValueError(
+                "likelihood must have `flip_gains_many`, `exact_gains` and `roughly` beside `flip_gains`, got "
+                f"{type(outcome).__name__}; see the protocol variegate.likelihoods.GainsLikelihood."
+            )
+    sizes = sorted({outcome.n_features for outcome in outcomes})
+    if len(sizes) != 1:
+        raise ValueError(f"likelihoods of several outcomes must be over the same columns, got sizes {sizes}.")
+
+
+def _checked_units(units: Any, n_columns: int) -> IntArray:
+    """The features of the columns; raises unless they are numbered without gaps."""
+    numbers = np.asarray(units)
+    whole = numbers.shape == (n_columns,) and numbers.dtype.kind in "iu"
+    if not whole or not np.array_equal(np.unique(numbers), np.arange(len(np.unique(numbers)))):
+        raise ValueError(f"units must number the feature of each of the {n_columns} columns as 0, 1, …, without gaps.")
+    return numbers.astype(np.int64, copy=False)
 
 
 def _forget(known: dict[bytes, Any], room: int) -> None:

@@ -11,36 +11,26 @@ from .checks import covariate_table as covariate_table
 from .checks import new_rows as new_rows
 from .checks import sample_weights as sample_weights
 from .checks import table as table
-from .combined import SumLikelihood
-from .combined import unsettled_of as unsettled_of
 from .counts import NegativeBinomial, Poisson
 from .counts import PoissonTerms as PoissonTerms
 from .counts import count_law as count_law
 from .custom import CustomLikelihood
-from .flips import Factor as Factor
-from .flips import Flips as Flips
-from .flips import additions as additions
-from .flips import exchanges as exchanges
-from .flips import factorise as factorise
-from .flips import removals as removals
+from .form import Factor as Factor
+from .form import Form, Noise
+from .form import Neighbours as Neighbours
+from .form import Solution as Solution
+from .form import compiled_gain as compiled_gain
+from .form import factorise as factorise
+from .form import gain as gain
 from .gaussian import Gaussian
-from .grouped import Grouped
 from .laplace import Laplace
 from .logistic import Logistic
-from .probe import Members as Members
-from .probe import Probe as Probe
 from .protocol import (
-    AugmentedLikelihood,
     Coefficients,
-    ExchangeLikelihood,
-    ExpandedLikelihood,
     FlipGains,
-    FlipLikelihood,
     GainsLikelihood,
     Likelihood,
     Predictive,
-    PredictiveLikelihood,
-    QuadraticForm,
     QuadraticLikelihood,
 )
 from .protocol import Predictor as Predictor
@@ -56,30 +46,25 @@ from .terms import fitted_coefficients as fitted_coefficients
 from .terms import fitted_predictor as fitted_predictor
 from .unsettled import EvidenceWarning
 from .unsettled import end_of_fit as end_of_fit
+from .unsettled import unsettled_of as unsettled_of
 
 __all__ = [
-    "AugmentedLikelihood",
     "Coefficients",
     "Cox",
     "CustomLikelihood",
     "Derivatives",
     "EvidenceWarning",
-    "ExchangeLikelihood",
-    "ExpandedLikelihood",
     "FlipGains",
-    "FlipLikelihood",
+    "Form",
     "GainsLikelihood",
     "Gaussian",
-    "Grouped",
     "Laplace",
     "Likelihood",
     "Logistic",
     "NegativeBinomial",
+    "Noise",
     "Poisson",
     "Predictive",
-    "PredictiveLikelihood",
-    "QuadraticForm",
     "QuadraticLikelihood",
-    "SumLikelihood",
     "Terms",
 ]

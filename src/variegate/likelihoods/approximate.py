@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +12,9 @@ from ..gram import GramRows
 from ..types import FloatArray, IntArray
 from . import checks
 from .auxiliary import Auxiliary, Dense
-from .flips import Factor, additions, complements, exchanges, factorise, removals
-from .probe import Probe
+from .form import Factor, Form, Neighbours, Noise, Solution, factorise
 from .projection import covariate_design
-from .protocol import Coefficients, FlipGains, Predictive, QuadraticForm
+from .protocol import Coefficients, FlipGains, Predictive, Predictor
 from .unsettled import Unsettled
 
 FIXED_VARIANCE = 100.0  # prior variance of the intercept and of the standardised covariates' coefficients
@@ -26,15 +25,7 @@ COLUMN_BYTES, KEPT_COLUMNS = 1 << 25, 48  # cache of columns in use: this size, 
 TALL = 10_000
 ANSWERS = 512  # sets whose coefficients are cached: more than a prediction averages over
 BLOCK = 1024  # columns whose curvature is computed together
-SHARED = 16  # vectors that approximate the shared curvature in probes: as accurate as flip gains; 8 are not
-
-
-class Solution(NamedTuple):
-    """The posterior of the coefficients of a set, as a Gaussian."""
-
-    given: Auxiliary  # Gaussian terms that stand for the likelihood
-    factor: Factor  # of the posterior precision, the set's columns first, then the fixed ones
-    log_evidence: float
+SHARED = 16  # vectors that approximate the shared curvature for left-out columns: as accurate as flip gains; 8 are not
 
 
 class ApproximateLikelihood:
@@ -48,7 +39,6 @@ class ApproximateLikelihood:
     """
 
     exact_gains = False
-    n_outcomes = 1
     nuisance = np.nan
     _null = 0.0  # added to every linear predictor
 
@@ -73,7 +63,7 @@ class ApproximateLikelihood:
         """The posterior of the coefficients given S, warm-started from other sets."""
         raise NotImplementedError
 
-    def _solve_anew(self, S: IntArray) -> Solution:
+    def solution(self, S: IntArray) -> Solution:
         """The same without a warm start: what users see must not depend on earlier calls."""
         raise NotImplementedError
 
@@ -117,15 +107,16 @@ class ApproximateLikelihood:
         """Log evidence (n,) and gains (n, M); the products with X are shared between sets."""
         values, gains = np.empty(len(sets)), np.empty((len(sets), self.n_features))
         for batch in self._batches(sets):
-            values[batch], gains[batch] = self._flip_gains_batch(sets[batch])
+            solved = [self._solve(S) for S in sets[batch]]
+            values[batch] = [one.log_evidence for one in solved]
+            for row, S, near in zip(gains[batch], sets[batch], self._neighbours(solved), strict=True):
+                row[:] = near.flip_gains(S)
         return values, gains
 
     def exchange_gains(self, S: IntArray) -> FloatArray:
         """Log p(y | S∖j ∪ m) − log p(y | S) for each member j and every m outside, with the terms of S (|S|, M)."""
-        solved = self._solve(S)
-        cross, squares = self._products([self._product_rows(S, solved)], [solved.given])
-        changed = exchanges(solved.factor, cross[0][:-1], squares[0], cross[0][-1], self.slab_precision)
-        return np.asarray(0.5 * (changed.explained - changed.log_det)[: len(S)])
+        (near,) = self._neighbours([self._solve(S)])
+        return near.exchange_gains(len(S))
 
     def _rows(self, S: IntArray) -> FloatArray:
         """The columns of S and the fixed ones (k, N)."""
@@ -142,17 +133,18 @@ class ApproximateLikelihood:
         twin = self.with_slab_precision(c)
         return np.asarray(np.mean([twin._answer(S).mean() @ self._rows(S) for S in sets], axis=0))
 
-    def _product_rows(self, S: IntArray, solved: Solution) -> FloatArray:
-        return np.vstack([solved.given.times(self._rows(S)), solved.given.information])
-
-    def _products(self, rows: list[FloatArray], given: list[Auxiliary]) -> tuple[list[FloatArray], FloatArray]:
-        """Rows times X̃, and x̃ᵀAx̃ of every column under each of the terms (n, M)."""
-        precisions = np.stack([terms.precision for terms in given])
+    def _neighbours(self, solved: list[Solution]) -> list[Neighbours]:
+        """All columns given some sets; the products with X are shared."""
+        rows, precisions = [one.products() for one in solved], np.stack([one.given.precision for one in solved])
         cross, squares = self._gains_design.cross_and_squares(np.vstack(rows), precisions)
-        for row, terms in zip(squares, given, strict=True):
-            if terms.shared is not None:
-                row -= self._shared_squares(terms)
-        return np.split(cross, np.cumsum([len(r) for r in rows])[:-1]), squares
+        parts, c = np.split(cross, np.cumsum([len(r) for r in rows])[:-1]), self.slab_precision
+        for row, one in zip(squares, solved, strict=True):
+            if one.given.shared is not None:
+                row -= self._shared_squares(one.given)
+        return [
+            Neighbours.of(one.factor, part[:-1], row, part[-1], c, Noise())
+            for one, part, row in zip(solved, parts, squares, strict=True)
+        ]
 
     def _shared_squares(self, given: Auxiliary) -> FloatArray:
         """The shared part of x̃ᵀAx̃ (M,), a block of columns at a time. O(NM)."""
@@ -171,39 +163,21 @@ class ApproximateLikelihood:
         if len(sets):
             yield slice(start, len(sets))
 
-    def _flip_gains_batch(self, sets: Sequence[IntArray]) -> tuple[FloatArray, FloatArray]:
-        solved = [self._solve(S) for S in sets]
-        rows = [self._product_rows(S, s) for S, s in zip(sets, solved, strict=True)]
-        parts, diagonals = self._products(rows, [s.given for s in solved])
-        gains = np.empty((len(sets), self.n_features))
-        c = self.slab_precision
-        for i, (S, s, part) in enumerate(zip(sets, solved, parts, strict=True)):
-            added = additions(s.factor, part[:-1], diagonals[i], part[-1], c)
-            gains[i] = 0.5 * (np.log(c) - added.log_det + added.explained)
-            own = removals(s.factor, slice(len(S)))
-            gains[i, S] = 0.5 * (np.log(c) - own.log_det + own.explained)
-        return np.array([s.log_evidence for s in solved]), gains
-
     # --- quadratic forms ----------------------------------------------------------------------------------------
-
-    @property
-    def widths(self) -> IntArray:
-        """One column for each feature (M,)."""
-        return np.ones(self.n_features, dtype=np.int64)
 
     def columns_of(self, features: IntArray) -> FloatArray:
         """Standardised columns (C, N)."""
         return self._columns.rows(features)
 
-    def quadratic_forms(self, features: IntArray, Z: FloatArray, auxiliary: Auxiliary) -> list[QuadraticForm]:
+    def quadratic_form(self, features: IntArray, Z: FloatArray, auxiliary: Auxiliary) -> Form:
         """The evidence given the terms, intercept and covariates integrated out. O(N|features|)."""
         cross = auxiliary.times(self._fixed) @ Z.T
         F = auxiliary.factor(Z)
         squares = np.square(Z) @ auxiliary.precision - np.square(F).sum(axis=0)
         form = self._form(auxiliary, cross, squares, Z @ auxiliary.information)
-        return [form._replace(fixed=np.vstack([form.fixed, F])) if len(F) else form]
+        return form._replace(fixed=np.vstack([form.fixed, F])) if len(F) else form
 
-    def gram_rows(self, S: IntArray, auxiliary: Auxiliary) -> list[tuple[FloatArray, QuadraticForm]]:
+    def gram_rows(self, S: IntArray, auxiliary: Auxiliary) -> tuple[FloatArray, Form]:
         """Rows of the Gram matrix given the terms (|S|, M), and the form over all columns, without the shared part."""
         k = len(S)
         rows = np.vstack([auxiliary.times(self._rows(S)), auxiliary.information])
@@ -213,11 +187,11 @@ class ApproximateLikelihood:
             shared = np.square(cross[len(rows) :]).sum(axis=0)
             squares[0] -= shared if len(dense) else self._shared_squares(auxiliary)
         form = self._form(auxiliary, cross[k : len(rows) - 1], squares[0], cross[len(rows) - 1])
-        return [(cross[:k] - form.fixed[:, S].T @ form.fixed, form)]
+        return cross[:k] - form.fixed[:, S].T @ form.fixed, form
 
-    def grams(self, auxiliary: Auxiliary) -> list[tuple[FloatArray, QuadraticForm]]:
+    def gram(self, auxiliary: Auxiliary) -> tuple[FloatArray, Form]:
         """The Gram matrix of all columns given the terms, and the form."""
-        ((_, form),) = self.gram_rows(np.arange(0), auxiliary)
+        _, form = self.gram_rows(np.arange(0), auxiliary)
         G = self._design.gram(auxiliary.precision) - form.fixed.T @ form.fixed
         if isinstance(auxiliary.shared, Dense):
             F = self._design.cross(auxiliary.shared.P)
@@ -225,36 +199,24 @@ class ApproximateLikelihood:
         elif auxiliary.shared is not None:
             F = np.hstack([auxiliary.factor(self._design.column_rows(some)) for some in self._column_blocks()])
             G -= F.T @ F
-        return [(G, form)]
+        return G, form
 
     def _column_blocks(self) -> list[IntArray]:
         return [np.arange(start, min(start + BLOCK, self.n_features)) for start in range(0, self.n_features, BLOCK)]
 
-    def _form(
-        self, auxiliary: Auxiliary, cross: FloatArray, squares: FloatArray, information: FloatArray
-    ) -> QuadraticForm:
-        parts = complements(self._fixed_part(auxiliary), np.ascontiguousarray(cross), squares, information, 0.0)
-        return QuadraticForm(auxiliary.precision, *parts)
+    def _form(self, auxiliary: Auxiliary, cross: FloatArray, squares: FloatArray, information: FloatArray) -> Form:
+        near = Neighbours.of(
+            self._fixed_part(auxiliary), np.ascontiguousarray(cross), squares, information, 0.0, Noise()
+        )
+        return Form(auxiliary.precision, near.V, near.d, near.e)
 
     def _fixed_part(self, auxiliary: Auxiliary) -> Factor:
         """Factor of the precision of the fixed coefficients."""
         return factorise(auxiliary.inner(self._fixed), self._fixed @ auxiliary.information, 1.0 / FIXED_VARIANCE)
 
-    def probes(self, S: IntArray) -> list[Probe]:
-        """The probe of other columns given S, with the terms of S, as in flip gains."""
-        solved = self._solve_anew(S)
-        shared = solved.given.shared
-        return [
-            Probe(
-                rows=self._product_rows(S, solved),
-                shared=np.empty((0, len(self._weights))) if shared is None else shared.roughly(SHARED),
-                precision=solved.given.precision,
-                total=np.nan,
-                factor=solved.factor,
-                size=len(S),
-                slab_precision=self.slab_precision,
-            )
-        ]
+    def draw_predictor(self, S: IntArray, c: float, auxiliary: Any, rng: np.random.Generator) -> Predictor | None:
+        """Draw coefficients given S and the auxiliary variables, if `can_augment`."""
+        raise NotImplementedError
 
     def expand(self, sets: Sequence[IntArray], c: float) -> Auxiliary:
         """The log-likelihood to second order at the mean of the sets' linear predictors."""
@@ -268,7 +230,7 @@ class ApproximateLikelihood:
         if key not in self._answers:
             while len(self._answers) >= ANSWERS:
                 del self._answers[next(iter(self._answers))]
-            self._answers[key] = self._solve_anew(S).factor
+            self._answers[key] = self.solution(S).factor
         return self._answers[key]
 
     def coefficients(self, S: IntArray) -> Coefficients:

@@ -16,7 +16,7 @@ from scipy.special import log_expit, log_ndtr, ndtri_exp
 
 from ..types import FloatArray, IntArray
 from .auxiliary import Auxiliary
-from .flips import factorise
+from .form import factorise
 
 WINDOW = 8  # values of a hyperparameter among which one is drawn
 SERIES = 20  # terms of the Pólya-Gamma series; see `polya_gamma`

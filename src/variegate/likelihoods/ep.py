@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import blas
 
 from ..types import FloatArray
-from .flips import Factor, factorise
+from .form import Factor, factorise
 from .skew import correction, skewnesses
 from .tilted import propose
 

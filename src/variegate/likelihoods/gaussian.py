@@ -10,10 +10,10 @@ from scipy import special
 from ..gram import GramRows
 from ..types import FloatArray, IntArray
 from . import checks
-from .flips import Factor, additions, exchanges, factorise, removals
-from .probe import Probe
+from .auxiliary import Auxiliary
+from .form import Factor, Form, Neighbours, Noise, Solution, factorise
 from .projection import Projected
-from .protocol import Coefficients, FlipGains, Predictive, QuadraticForm
+from .protocol import Coefficients, FlipGains, Predictive
 
 CACHE_BYTES = 6 << 20  # default size of the Gram cache, or a quarter of the bytes of X if that is more
 
@@ -52,7 +52,6 @@ class Gaussian:
     """
 
     exact_gains = True
-    n_outcomes = 1
     nuisance = np.nan
 
     def __init__(
@@ -109,18 +108,14 @@ class Gaussian:
         return self._log_evidence(self._factor(S))
 
     def flip_gains(self, S: IntArray) -> FlipGains:
-        """Gains of all M features: O(|S|²M) once the rows of XᵀX for S are cached."""
-        data, c, a = self._data, self.slab_precision, self._shape
-        rows = self._gram.rows(S)
+        """Gains of all M features from one factor: O(|S|²M)."""
+        near = self._neighbours(S)
+        return FlipGains(self._log_evidence(near.factor), near.flip_gains(S))
+
+    def _neighbours(self, S: IntArray) -> Neighbours:
+        data, rows = self._data, self._gram.rows(S)
         factor = self._factor(S, rows[:, S])
-        b = self._rate(factor)
-        added = additions(factor, rows, data.diagonal, data.information, c)
-        # the explained part can only bring the rate down to b₀; rounding must not take it below
-        after = np.maximum(b - 0.5 * added.explained, self.noise_rate)
-        gains = 0.5 * (np.log(c) - added.log_det) - a * np.log(after / b)
-        own = removals(factor, slice(None))
-        gains[S] = 0.5 * (np.log(c) - own.log_det) + a * np.log1p(0.5 * own.explained / b)
-        return FlipGains(self._log_evidence(factor), gains)
+        return Neighbours.of(factor, rows, data.diagonal, data.information, self.slab_precision, self._noise)
 
     def flip_gains_many(self, sets: Sequence[IntArray]) -> tuple[FloatArray, FloatArray]:
         """Log evidence (n,) and gains (n, M); rows of XᵀX that are missing are computed in one product."""
@@ -133,23 +128,12 @@ class Gaussian:
 
     def exchange_gains(self, S: IntArray) -> FloatArray:
         """Log p(y | S∖j ∪ m) − log p(y | S) for each member j and every m outside (|S|, M). O(|S|²M)."""
-        data = self._data
-        rows = self._gram.rows(S)
-        factor = self._factor(S, rows[:, S])
-        b = self._rate(factor)
-        changed = exchanges(factor, rows, data.diagonal, data.information, self.slab_precision)
-        after = np.maximum(b - 0.5 * changed.explained, self.noise_rate)
-        return np.asarray(-0.5 * changed.log_det - self._shape * np.log(after / b))
+        return self._neighbours(S).exchange_gains(len(S))
 
     @property
     def can_augment(self) -> bool:
         """True: no auxiliary variables are needed."""
         return True
-
-    @property
-    def widths(self) -> IntArray:
-        """One column for each feature (M,)."""
-        return np.ones(self.n_features, dtype=np.int64)
 
     @property
     def noise_variance(self) -> float:
@@ -166,48 +150,38 @@ class Gaussian:
         """Standardised columns (C, N)."""
         return self._data.design.column_rows(features)
 
-    def quadratic_forms(self, features: IntArray, Z: FloatArray, auxiliary: Any = None) -> list[QuadraticForm]:
+    def quadratic_form(self, features: IntArray, Z: FloatArray, auxiliary: Any = None) -> Form:
         """The evidence as a quadratic form over some columns."""
-        return [self._form(features)]
+        return self._form.take(features)
 
-    def gram_rows(self, S: IntArray, auxiliary: Any = None) -> list[tuple[FloatArray, QuadraticForm]]:
+    def gram_rows(self, S: IntArray, auxiliary: Any = None) -> tuple[FloatArray, Form]:
         """Rows of the Gram matrix (|S|, M), and the form over all columns."""
-        return [(self._gram.rows(S), self._form(slice(None)))]
+        return self._gram.rows(S), self._form
 
-    def grams(self, auxiliary: Any = None) -> list[tuple[FloatArray, QuadraticForm]]:
+    def gram(self, auxiliary: Any = None) -> tuple[FloatArray, Form]:
         """The Gram matrix of all columns, and the form."""
         data = self._data
-        return [(data.design.gram(data.weights) - data.loadings.T @ data.loadings, self._form(slice(None)))]
+        return data.design.gram(data.weights) - data.loadings.T @ data.loadings, self._form
 
-    def _form(self, columns: Any) -> QuadraticForm:
-        data, rate = self._data, self.noise_rate + 0.5 * self._data.total
-        return QuadraticForm(
-            data.weights, np.ascontiguousarray(data.loadings[:, columns]), data.diagonal[columns],
-            data.information[columns], self._shape, rate, self.noise_rate,
-        )  # fmt: skip
+    @property
+    def _form(self) -> Form:
+        data = self._data
+        return Form(data.weights, data.loadings, data.diagonal, data.information, self._noise)
 
-    def probes(self, S: IntArray) -> list[Probe]:
-        """The probe of other columns given S."""
-        data, k, c = self._data, len(S), self.slab_precision
-        L = data.loadings[:, S]
-        A = np.eye(k + len(L))  # the fixed columns are orthonormal, with a flat prior
-        A[:k, :k] = data.gram_block(S) + L.T @ L + c * np.eye(k)
-        A[k:, :k], A[:k, k:] = L, L.T
-        factor = factorise(A, np.concatenate([data.information[S], np.zeros(len(L))]))
-        return [
-            Probe(
-                rows=data.weights * np.vstack([data.design.column_rows(S), data.Q.T, data.residual]),
-                shared=np.empty((0, len(data.weights))),
-                precision=None,
-                total=data.n,
-                factor=factor,
-                size=k,
-                slab_precision=c,
-                shape=self._shape,
-                left=self._rate(factor),
-                floor=self.noise_rate,
-            )
-        ]
+    @property
+    def _noise(self) -> Noise:
+        return Noise(self._shape, self.noise_rate + 0.5 * self._data.total, self.noise_rate)
+
+    def solution(self, S: IntArray) -> Solution:
+        """What S gives, with the intercept and the covariates under their flat prior."""
+        data = self._data
+        rows, given = (
+            np.vstack([data.design.column_rows(S), data.Q.T]),
+            Auxiliary(data.weights, data.weights * data.residual),
+        )
+        prior = np.repeat([self.slab_precision, 0.0], [len(S), len(rows) - len(S)])
+        factor = factorise(given.inner(rows), rows @ given.information, prior)
+        return Solution(rows, given, factor, self.log_evidence(S), self._noise)
 
     def coefficients(self, S: IntArray) -> Coefficients:
         """Mean and covariance b_n/(a_n − 1) Λ_S⁻¹ of the Student-t posterior, in the units of X."""

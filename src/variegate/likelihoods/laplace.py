@@ -8,10 +8,10 @@ from typing import Any, Generic, NamedTuple, Self, TypeVar
 import numpy as np
 
 from ..types import FloatArray, IntArray
-from .approximate import TALL, ApproximateLikelihood, Solution
+from .approximate import TALL, ApproximateLikelihood
 from .auxiliary import Auxiliary, Dense
 from .ep import SMALL_SAMPLE
-from .flips import Factor, factorise
+from .form import Factor, Solution, factorise
 from .protocol import Predictive
 from .skew import cubes
 from .terms import Derivatives, Terms
@@ -97,7 +97,8 @@ class Laplace(ApproximateLikelihood, Generic[SomeTerms]):
         self._start[known] = mode
         return solution
 
-    def _solve_anew(self, S: IntArray) -> Solution:
+    def solution(self, S: IntArray) -> Solution:
+        """The mode from zeros."""
         return self._maximised(S, np.zeros(len(S) + len(self._fixed)))[0]
 
     def _maximised(self, S: IntArray, start: FloatArray) -> tuple[Solution, FloatArray]:
@@ -125,7 +126,7 @@ class Laplace(ApproximateLikelihood, Generic[SomeTerms]):
         if not gained <= NOTICEABLE:  # or NaN
             self.unsettled.add(S, f"Laplace's method stopped {gained:.1e} nats below the mode")
         slab = 0.5 * float(np.log(prior).sum()) - 0.5 * factor.log_det
-        return Solution(given, factor, here.value + slab + self._next_term(factor, Zt, here.xi)), here.w
+        return Solution(Zt, given, factor, here.value + slab + self._next_term(factor, Zt, here.xi)), here.w
 
     def _next_term(self, factor: Factor, Zt: FloatArray, xi: FloatArray) -> float:
         """The next term of Laplace's expansion, from the third and fourth derivatives t, f of the rows' terms.

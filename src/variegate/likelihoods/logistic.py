@@ -8,8 +8,9 @@ import numpy as np
 
 from ..types import FloatArray, IntArray
 from . import augmentation, checks, ep
-from .approximate import FIXED_VARIANCE, TALL, ApproximateLikelihood, Solution
+from .approximate import FIXED_VARIANCE, TALL, ApproximateLikelihood
 from .auxiliary import Auxiliary
+from .form import Solution
 from .protocol import Predictive
 from .recent_sites import RecentSites
 from .tilted import log_averages
@@ -73,22 +74,23 @@ class Logistic(ApproximateLikelihood):
         return twin
 
     def _solve(self, S: IntArray) -> Solution:
-        solved = ep.solve(self._problem(S), self._recent.nearest(S), self._tolerance)
-        self._recent.add(S, solved.sites)
-        return self._solution(S, solved)
+        found, sites = self._converged(S, self._recent.nearest(S), self._tolerance)
+        self._recent.add(S, sites)
+        return found
 
-    def _solve_anew(self, S: IntArray) -> Solution:
-        return self._solution(S, ep.solve(self._problem(S), ep.cold_sites(self._power)))
+    def solution(self, S: IntArray) -> Solution:
+        """From cold sites."""
+        return self._converged(S, ep.cold_sites(self._power), ep.TOLERANCE)[0]
 
-    def _problem(self, S: IntArray) -> ep.Problem:
-        Zt = self._rows(S) * self._signs
-        return ep.Problem(Zt, self._prior(S), self._copies, self._power, self.link == "probit")
-
-    def _solution(self, S: IntArray, solved: ep.Solution) -> Solution:
+    def _converged(self, S: IntArray, start: FloatArray, tolerance: float) -> tuple[Solution, FloatArray]:
+        """The solution and its sites."""
+        rows = self._rows(S)
+        problem = ep.Problem(rows * self._signs, self._prior(S), self._copies, self._power, self.link == "probit")
+        solved = ep.solve(problem, start, tolerance)
         if solved.gap:
             self.unsettled.add(S, f"expectation propagation stopped {solved.gap:.1e} from its fixed point")
         given = Auxiliary(self._copies * solved.sites[0], self._signs * self._copies * solved.sites[1])
-        return Solution(given, solved.factor, solved.log_evidence)
+        return Solution(rows, given, solved.factor, solved.log_evidence), solved.sites
 
     def _law(self, mean: FloatArray, variance: FloatArray) -> Predictive:
         p = np.exp(log_averages(mean, variance, self.link == "probit"))
@@ -124,7 +126,7 @@ class Logistic(ApproximateLikelihood):
         nats instead of 0.59 (N = 500, M = 2000), 0.13 instead of 0.16 (N = 200, M = 32).
         """
         twin = self.with_slab_precision(c)
-        given = [twin._solve_anew(S).given for S in sets]
+        given = [twin.solution(S).given for S in sets]
         return Auxiliary(
             np.mean([g.precision for g in given], axis=0), np.mean([g.information for g in given], axis=0)
         )

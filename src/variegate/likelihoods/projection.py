@@ -8,7 +8,7 @@ from scipy import linalg
 from ..checks import WrongOutcome
 from ..design import Design
 from ..types import FloatArray, IntArray
-from .flips import Factor
+from .form import Factor
 
 ROUNDING = 1e-13  # a residual below this fraction of y is rounding error; least squares leave about 1e-15
 

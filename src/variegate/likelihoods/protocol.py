@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 import numpy as np
 
 from ..types import FloatArray, IntArray
+from .form import Form, Solution
 
 
 class Coefficients(NamedTuple):
@@ -110,127 +111,6 @@ class GainsLikelihood(Likelihood, Protocol):
         ...
 
 
-@runtime_checkable
-class ExchangeLikelihood(GainsLikelihood, Protocol):
-    """A likelihood that also computes the gains of all exchanges at once.
-
-    >>> from variegate.likelihoods import CustomLikelihood
-    >>> isinstance(CustomLikelihood(lambda S: 0.0, n_features=3), ExchangeLikelihood)
-    False
-    """
-
-    def exchange_gains(self, S: IntArray) -> FloatArray:
-        """Log p(y | S∖j ∪ m) − log p(y | S) for each member j and every m outside S (|S|, M)."""
-        ...
-
-
-@runtime_checkable
-class FlipLikelihood(GainsLikelihood, Protocol):
-    """Flip gains, and a slab whose precision can be learned.
-
-    >>> from variegate.likelihoods import CustomLikelihood
-    >>> isinstance(CustomLikelihood(lambda S: 0.0, n_features=3), FlipLikelihood)
-    False
-    """
-
-    @property
-    def slab_precision(self) -> float:
-        """Prior precision c of a coefficient of a standardised column."""
-        ...
-
-    def with_slab_precision(self, c: float) -> Self:
-        """Return the same data and caches with another slab precision."""
-        ...
-
-
-class QuadraticForm(NamedTuple):
-    """Evidence of one outcome as a function of the set, over C columns.
-
-    With A = gram_SS + cI, q = log|A| − |S| log c and x = b_Sᵀ A⁻¹ b_S, up to a constant::
-
-        log p(y | S) = −½q + ½x                          if shape = 0: the variance of the noise is 1
-        log p(y | S) = −½q − shape · log(rate − ½x)      if it is integrated out; rate − ½x ≥ floor
-
-    and gram = Z diag(precision) Zᵀ − fixedᵀ fixed, Z (C, N) the columns: its rows are computed when needed.
-
-    >>> form = QuadraticForm(np.ones(3), np.zeros((0, 2)), np.full(2, 3.0), np.ones(2))
-    >>> form.shape, form.rows(np.array([[1.0, -1.0, 1.0], [1.0, 1.0, 1.0]]), np.array([0]))
-    (0.0, array([[3., 1.]]))
-    """
-
-    precision: FloatArray  # (N,)
-    fixed: FloatArray  # (p, C) the part explained by columns that are always in the model
-    diagonal: FloatArray  # (C,) of the Gram matrix
-    information: FloatArray  # (C,) b
-    shape: float = 0.0
-    rate: float = 0.0
-    floor: float = 0.0
-
-    def rows(self, Z: FloatArray, columns: IntArray) -> FloatArray:
-        """Rows of the Gram matrix (n, C)."""
-        found: FloatArray = (Z[columns] * self.precision) @ Z.T - self.fixed[:, columns].T @ self.fixed
-        return found
-
-
-@runtime_checkable
-class QuadraticLikelihood(FlipLikelihood, Protocol):
-    """A likelihood that, given `auxiliary`, is or is close to a quadratic form.
-
-    >>> from variegate.likelihoods import CustomLikelihood
-    >>> isinstance(CustomLikelihood(lambda S: 0.0, n_features=3), QuadraticLikelihood)
-    False
-    """
-
-    @property
-    def n_outcomes(self) -> int:
-        """Number of quadratic forms; 0 if any part has none."""
-        ...
-
-    @property
-    def can_augment(self) -> bool:
-        """Whether it is an `AugmentedLikelihood` for these data: exactly the form, given variables that are drawn."""
-        ...
-
-    @property
-    def widths(self) -> IntArray:
-        """Number of columns of each feature (M,)."""
-        ...
-
-    @property
-    def noise_variance(self) -> float:
-        """Variance of the noise, in units of the slab's; fractions of explained variance refer to it."""
-        ...
-
-    @property
-    def nuisance(self) -> float:
-        """A nuisance parameter that is averaged over, such as the dispersion of counts; NaN if there is none."""
-        ...
-
-    def with_nuisance(self, value: float) -> Self:
-        """Return the same data and caches with another value of the nuisance parameter."""
-        ...
-
-    def columns_of(self, features: IntArray) -> FloatArray:
-        """Z: the standardised columns of some features (C, N), feature by feature."""
-        ...
-
-    def quadratic_forms(self, features: IntArray, Z: FloatArray, auxiliary: Any) -> list[QuadraticForm]:
-        """A form for each outcome, over the columns Z of the features."""
-        ...
-
-    def gram_rows(self, S: IntArray, auxiliary: Any) -> list[tuple[FloatArray, QuadraticForm]]:
-        """For each outcome the Gram rows of the columns of S, and the form over the columns of all features."""
-        ...
-
-    def grams(self, auxiliary: Any) -> list[tuple[FloatArray, QuadraticForm]]:
-        """For each outcome the Gram matrix of the columns of all features, and the form over them, in one pass."""
-        ...
-
-    def probes(self, S: IntArray) -> list[Any]:
-        """For each outcome a `Probe`, which gives the evidence of other columns given S."""
-        ...
-
-
 class Predictor(Protocol):
     """The linear predictor η of coefficients drawn given the auxiliary variables."""
 
@@ -247,13 +127,70 @@ class Predictor(Protocol):
 
 
 @runtime_checkable
-class AugmentedLikelihood(QuadraticLikelihood, Protocol):
-    """A likelihood that is exactly a quadratic form given auxiliary variables; None for `Gaussian`, which needs none.
+class QuadraticLikelihood(GainsLikelihood, Protocol):
+    """A likelihood with coefficients under a slab that, given `auxiliary`, is or is close to a quadratic form.
 
-    >>> from variegate.likelihoods import Gaussian
-    >>> isinstance(Gaussian(np.eye(3), np.arange(3.0)), AugmentedLikelihood)
+    >>> from variegate.likelihoods import CustomLikelihood, Gaussian
+    >>> isinstance(Gaussian(np.eye(3), np.arange(3.0)), QuadraticLikelihood)
     True
+    >>> isinstance(CustomLikelihood(lambda S: 0.0, n_features=3), QuadraticLikelihood)
+    False
     """
+
+    @property
+    def slab_precision(self) -> float:
+        """Prior precision c of a coefficient of a standardised column."""
+        ...
+
+    def with_slab_precision(self, c: float) -> Self:
+        """Return the same data and caches with another slab precision."""
+        ...
+
+    @property
+    def noise_variance(self) -> float:
+        """Variance of the noise, in units of the slab's; fractions of explained variance refer to it."""
+        ...
+
+    @property
+    def nuisance(self) -> float:
+        """A nuisance parameter that is averaged over, such as the dispersion of counts; NaN if there is none."""
+        ...
+
+    def with_nuisance(self, value: float) -> Self:
+        """Return the same data and caches with another value of the nuisance parameter."""
+        ...
+
+    def exchange_gains(self, S: IntArray) -> FloatArray:
+        """Log p(y | S∖j ∪ m) − log p(y | S) for each member j and every m outside S (|S|, M)."""
+        ...
+
+    def columns_of(self, features: IntArray) -> FloatArray:
+        """Z: some standardised columns (C, N)."""
+        ...
+
+    def quadratic_form(self, features: IntArray, Z: FloatArray, auxiliary: Any) -> Form:
+        """The form over some features, whose columns are Z."""
+        ...
+
+    def gram_rows(self, S: IntArray, auxiliary: Any) -> tuple[FloatArray, Form]:
+        """The Gram rows of S (|S|, M), and the form over all features."""
+        ...
+
+    def gram(self, auxiliary: Any) -> tuple[FloatArray, Form]:
+        """The Gram matrix of all features, and the form over them, in one pass over the rows."""
+        ...
+
+    def solution(self, S: IntArray) -> Solution:
+        """What S gives, whatever was computed before: the evidence of any other column follows from it."""
+        ...
+
+    @property
+    def can_augment(self) -> bool:
+        """Whether it is exactly the form, given auxiliary variables that `draw_predictor` leads to.
+
+        If not, `expand` gives the form, and the evidence decides which moves are accepted.
+        """
+        ...
 
     def draw_predictor(self, S: IntArray, c: float, auxiliary: Any, rng: np.random.Generator) -> Predictor | None:
         """Draw coefficients given the set, the slab precision and the auxiliary variables (None at the start).
@@ -262,29 +199,9 @@ class AugmentedLikelihood(QuadraticLikelihood, Protocol):
         """
         ...
 
-
-@runtime_checkable
-class ExpandedLikelihood(QuadraticLikelihood, Protocol):
-    """A likelihood close to a quadratic form around the posterior; the evidence decides which moves are accepted.
-
-    >>> from variegate.likelihoods import CustomLikelihood
-    >>> isinstance(CustomLikelihood(lambda S: 0.0, n_features=3), ExpandedLikelihood)
-    False
-    """
-
     def expand(self, sets: Sequence[IntArray], c: float) -> Any:
         """The form's `auxiliary`: an expansion at the linear predictor, averaged over sets of the posterior."""
         ...
-
-
-@runtime_checkable
-class PredictiveLikelihood(Likelihood, Protocol):
-    """A likelihood that also estimates coefficients and predicts.
-
-    >>> from variegate.likelihoods import CustomLikelihood
-    >>> isinstance(CustomLikelihood(lambda S: 0.0, n_features=3), PredictiveLikelihood)
-    False
-    """
 
     def coefficients(self, S: IntArray) -> Coefficients:
         """Posterior of the coefficients given S."""

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..messages import Message, Words, counted
 from ..types import IntArray
@@ -38,6 +39,16 @@ class Unsettled:
         self.sets[S.tobytes()] = what
         if len(self.sets) == 1 and not self.counting:
             _warn([self], stacklevel=6)
+
+
+def unsettled_of(likelihoods: Sequence[Any]) -> list[Unsettled]:
+    """The notes on evidences that did not converge, of those likelihoods that keep some.
+
+    >>> from variegate.likelihoods import Gaussian
+    >>> unsettled_of([Gaussian(np.eye(3), np.arange(3.0))])
+    []
+    """
+    return [likelihood.unsettled for likelihood in likelihoods if hasattr(likelihood, "unsettled")]
 
 
 def end_of_fit(found: Sequence[Unsettled], stacklevel: int) -> None:

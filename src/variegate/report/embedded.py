@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..inference import Form, Without
+from ..inference import Excerpt, Without
 from ..selection import Selection
 from ..types import FloatArray, IntArray
 
@@ -45,7 +45,7 @@ def relatives_of(found: Selection) -> IntArray:
     return np.asarray(candidates.unit[nearest.T.ravel()], dtype=np.int64)
 
 
-def embedded_form(form: Form, probable: IntArray, starts: list[IntArray], without: list[Without]) -> dict[str, Any]:
+def embedded_form(form: Excerpt, probable: IntArray, starts: list[IntArray], without: list[Without]) -> dict[str, Any]:
     """Return the form as JSON; see form.js. Sets are positions among the form's features.
 
     `probable` is the most probable one.
@@ -71,7 +71,7 @@ def embedded_form(form: Form, probable: IntArray, starts: list[IntArray], withou
     }
 
 
-def _fitted(form: Form, sets: list[IntArray]) -> dict[str, Any]:
+def _fitted(form: Excerpt, sets: list[IntArray]) -> dict[str, Any]:
     """Return what each form has of its own; the typical evidence of its sets shows when other sets are unlike them."""
     return {
         "information": [as_text(row) for row in form.information],
@@ -101,7 +101,7 @@ class _Steps(NamedTuple):
         return np.asarray(np.tensordot(self.weights, np.stack(near), 1) + self.step * self.steps)
 
 
-def _embedded_without(form: Form, without: list[Without]) -> list[dict[str, Any]]:
+def _embedded_without(form: Excerpt, without: list[Without]) -> list[dict[str, Any]]:
     """Return the forms as differences from others.
 
     The Gram matrices of a form without one feature are those of the first form times a number, plus 8-bit steps;
@@ -125,7 +125,7 @@ def _embedded_without(form: Form, without: list[Without]) -> list[dict[str, Any]
     return [found[one.features] for one in without]
 
 
-def _cosines(form: Form) -> str | None:
+def _cosines(form: Excerpt) -> str | None:
     """Return the cosines of Φ; "gram" if they are those of the Gram matrix, as for similarity by columns."""
     if form.cosines is None:
         return None
@@ -137,7 +137,7 @@ def _cosines(form: Form) -> str | None:
     return _triangle(form.cosines, _precision(form))
 
 
-def _precision(form: Form) -> str:
+def _precision(form: Excerpt) -> str:
     return "<f8" if form.exact else "<f4"
 
 

@@ -34,7 +34,7 @@ const variegate = {};
     noise: form.noise, tilt: numbers(form.tilt), typical: form.typical,
   });
 
-  // Fields are those of `Form` in inference/chain/form.py; n features with C columns.
+  // Fields are those of `Excerpt` in inference/chain/excerpt.py; n features with C columns.
   variegate.open = (form) => {
     const n = form.first.length - 1;
     const C = form.first[n];
@@ -45,7 +45,7 @@ const variegate = {};
       n, C, gram, cosines, first: form.first,
       nugget: form.nugget, power: form.power ?? 1, size: form.size, largest: form.largest,
       logKappa: form.log_kappa, logNormalizer: form.log_normalizer, logC: form.log_c, logPrior: form.log_prior, at: form.at,
-      without: form.without, opened: new Map(), // further forms, see form_without.py, and those decoded so far
+      without: form.without, opened: new Map(), // further forms, see excerpt_without.py, and those decoded so far
       ...fitted(form),
     };
   };

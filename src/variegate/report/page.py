@@ -15,8 +15,7 @@ from markupsafe import Markup
 from .. import __version__
 from ..comparison import OURS, Frontier
 from ..diagnostics import Bound, Diagnostics
-from ..inference import ChainSettings, Draws, Form, Sample, can_sample, form_of, forms_without
-from ..likelihoods import QuadraticLikelihood
+from ..inference import ChainSettings, Draws, Excerpt, Sample, can_sample, form_of, forms_without
 from ..selection import Selection
 from ..tables import Findings
 from ..tasks import task_named
@@ -87,15 +86,15 @@ def rendered(
     )  # fmt: skip
 
 
-def explored_form(selection: Selection) -> Form | None:
+def explored_form(selection: Selection) -> Excerpt | None:
     """Return the posterior over the most probable features for the explorer; None if it has no such form."""
-    posterior, likelihood = selection.posterior, selection.posterior.target.likelihood
+    posterior = selection.posterior
     kept = np.union1d(selection.chosen, posterior.map(selection.size))
-    if not can_sample(posterior.target) or not isinstance(likelihood, QuadraticLikelihood):
+    if not can_sample(posterior.target):
         return None
     fit, target = posterior.fit, posterior.target
-    matrices = likelihood.n_outcomes + target.prior_has_volume
-    features = kept_candidates(posterior.inclusion_prob(), kept, relatives_of(selection), likelihood.widths, matrices)
+    matrices = len(target.outcomes) + target.prior_has_volume
+    features = kept_candidates(posterior.inclusion_prob(), kept, relatives_of(selection), target.widths, matrices)
     if isinstance(fit, Sample):
         return form_of(target, fit.settings, Draws.of(fit, features), features)
     learned = ChainSettings(average_size=False, average_slab=False)
@@ -103,7 +102,7 @@ def explored_form(selection: Selection) -> Form | None:
     return form_of(target, learned, Draws(fit.sets, precisions, np.zeros(1)), features)
 
 
-def explorer_data(selection: Selection, form: Form) -> dict[str, Any]:
+def explorer_data(selection: Selection, form: Excerpt) -> dict[str, Any]:
     """Return the explorer's data: names, probabilities and the posterior of the features in the page."""
     posterior, kept = selection.posterior, form.features
     probability = posterior.inclusion_prob()
@@ -197,7 +196,7 @@ def _thing(selection: Selection) -> str:
     return "block" if selection.candidates.is_grouped else "feature"
 
 
-def _explorer_words(selection: Selection, form: Form | None, probability: FloatArray) -> dict[str, Any]:
+def _explorer_words(selection: Selection, form: Excerpt | None, probability: FloatArray) -> dict[str, Any]:
     posterior = selection.posterior
     n_probable, n_kept = len(posterior.map(selection.size)), 0 if form is None else len(form.features)
     return {

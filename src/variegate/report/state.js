@@ -191,7 +191,7 @@
         const block = members.map((p, i) => members.slice(0, i + 1).map((q) => G[p * C + q] + (p === q ? c : 0)));
         const { logDet, explained } = variegate.blockGain(block, members.map((p) => b[p]));
         const [shape, rate, floor] = this.form.noise[k];
-        const left = Math.max(rate - Math.sign(shape) * 0.5 * explained, floor);
+        const left = Math.max(1 - Math.sign(shape) * 0.5 * explained / rate, floor / rate);
         return sum - 0.5 * (logDet - members.length * Math.log(c)) - shape * Math.log(left);
       }, 0);
     }

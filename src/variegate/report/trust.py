@@ -7,7 +7,7 @@ import numpy as np
 
 from ..diagnostics import HARDLY_ANY, OVERLOOKED, RELIABLE, Bound, Diagnostics
 from ..inference import JOINS, Target
-from ..likelihoods import AugmentedLikelihood
+from ..likelihoods import QuadraticLikelihood
 from ..selection import Selection
 from ..types import IntArray
 
@@ -80,7 +80,7 @@ def further_lines(about: Mapping[str, Any], found: Diagnostics) -> list[str]:
 
 def evidence_is_exact(target: Target) -> bool:
     """Whether chains need no approximate evidence: closed form, or auxiliary variables."""
-    return isinstance(target.likelihood, AugmentedLikelihood) and target.likelihood.can_augment
+    return all(isinstance(outcome, QuadraticLikelihood) and outcome.can_augment for outcome in target.outcomes)
 
 
 def _known(found: Diagnostics, exact: bool = True) -> Verdict:

@@ -116,7 +116,8 @@ def restored(kind: str, params: Mapping[str, Any], values: Mapping[str, Any]) ->
     """Return the model of a kind, with its parameters and fitted values."""
     f = _of_this_format(values)
     check_consistent(f)
-    model = KINDS[kind](**{"choose": "probability", **params})  # formats without it have the most probable set
+    known = {name: value for name, value in params.items() if name != "n_jobs"}  # which 0.2.0 saves
+    model = KINDS[kind](**{"choose": "probability", **known})  # formats without it have the most probable set
     model.n_features_in_ = len(f["role"])
     if f["feature_names"] is not None:
         f["feature_names"] = model.feature_names_in_ = np.array(f["feature_names"], dtype=object)
@@ -129,7 +130,7 @@ def restored(kind: str, params: Mapping[str, Any], values: Mapping[str, Any]) ->
     X = table(f["X"])
     design = Design.of(X, sample_weights(f["weights"], X.shape[0]))
     training = Training(design, f["covariates"], f["y"], f["weights"])
-    found = _found(f, _target(f, model.likelihood(candidates, training)))
+    found = _found(f, _target(f, model.outcomes(training), candidates))
     certificate = None if f["certificate"] is None else Certificate(*f["certificate"])
     selection = model.selection(candidates, training, found, f["map"], certificate)
     if not _could_be_chosen(selection):
@@ -168,13 +169,14 @@ def _of_this_format(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _target(f: Mapping[str, Any], likelihood: Any) -> Target:
-    likelihood = likelihood.with_slab_precision(f["slab_precision"])
-    if np.isfinite(f["nuisance"]):
-        likelihood = likelihood.with_nuisance(f["nuisance"])
+def _target(f: Mapping[str, Any], outcomes: list[Any], candidates: Candidates) -> Target:
     log_mean, slope, log_c = f["others_ratio"]
     others = {"others": f["others"], "others_ratio": OthersRatio(log_mean, slope, tuple(log_c)), "tilt": f["tilt"]}
-    return Target(likelihood, _prior(f), family=f["family"], phi=f["phi"], size=f["size"], **others)
+    units = candidates.unit if candidates.is_grouped else None
+    target = Target(
+        outcomes, _prior(f), family=f["family"], phi=f["phi"], size=f["size"], units=units, **others
+    ).with_slab_precision(f["slab_precision"])
+    return target.with_nuisance(f["nuisance"]) if np.isfinite(f["nuisance"]) else target
 
 
 def _found(f: Mapping[str, Any], target: Target) -> Sample | Fit:

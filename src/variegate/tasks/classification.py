@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from .. import metrics
-from ..likelihoods import FlipLikelihood, Logistic, Logits, Terms
+from ..likelihoods import Logistic, Logits, QuadraticLikelihood, Terms
 from ..screening import likelihood_ratios
 from ..types import FloatArray
 from .protocol import RIDGE
@@ -29,7 +29,7 @@ class Classification:
     question: ClassVar[str] = "which class a row belongs to"
     effect: ClassVar[str] = "the log-odds of “{label}”"
 
-    def likelihoods(self, X: Any, y: NDArray[Any], **options: Any) -> list[FlipLikelihood]:
+    def likelihoods(self, X: Any, y: NDArray[Any], **options: Any) -> list[QuadraticLikelihood]:
         """Logistic regressions."""
         return [Logistic(X, t, **options) for t in indicators(y)]
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import metrics
-from ..likelihoods import FlipLikelihood, NegativeBinomial, Poisson, PoissonTerms, Terms, check_counts
+from ..likelihoods import NegativeBinomial, Poisson, PoissonTerms, QuadraticLikelihood, Terms, check_counts
 from ..types import COUNTS, FloatArray
 from .numbers import numbers
 from .protocol import RIDGE
@@ -28,7 +28,7 @@ class Counts:
     question: ClassVar[str] = "a count for each row"
     effect: ClassVar[str] = "the log of the expected count"
 
-    def likelihoods(self, X: Any, y: NDArray[Any], **options: Any) -> list[FlipLikelihood]:
+    def likelihoods(self, X: Any, y: NDArray[Any], **options: Any) -> list[QuadraticLikelihood]:
         """Negative binomial or Poisson regression."""
         if self.dispersion == 0:
             return [Poisson(X, y["count"], exposure=y["exposure"], **options)]

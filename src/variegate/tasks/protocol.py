@@ -4,7 +4,7 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from ..likelihoods import FlipLikelihood, Terms
+from ..likelihoods import QuadraticLikelihood, Terms
 from ..types import FloatArray
 
 RIDGE = 0.01  # precision of coefficients of standardised columns: keeps them finite if a column separates classes
@@ -39,7 +39,7 @@ class Task(Protocol):
         """What a coefficient changes, for the page; "{label}" stands for the second of two classes."""
         ...
 
-    def likelihoods(self, X: Any, y: NDArray[Any], **options: Any) -> list[FlipLikelihood]:
+    def likelihoods(self, X: Any, y: NDArray[Any], **options: Any) -> list[QuadraticLikelihood]:
         """Likelihoods that share one set; X (N, M) or its design."""
         ...
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LinearRegression
 
 from .. import metrics
-from ..likelihoods import FlipLikelihood, Gaussian, Squares, Terms
+from ..likelihoods import Gaussian, QuadraticLikelihood, Squares, Terms
 from ..messages import Argument, Message
 from ..screening import f_statistics
 from ..types import FloatArray
@@ -28,7 +28,7 @@ class Regression:
     question: ClassVar[str] = "a number for each row"
     effect: ClassVar[str] = "the outcome"
 
-    def likelihoods(self, X: Any, y: NDArray[Any], **options: Any) -> list[FlipLikelihood]:
+    def likelihoods(self, X: Any, y: NDArray[Any], **options: Any) -> list[QuadraticLikelihood]:
         """Linear regression."""
         model = Gaussian(X, y, **options)
         if options.get("covariates") is not None and model.rows_left <= 0:

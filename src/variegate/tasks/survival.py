@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .. import metrics
 from ..checks import WrongOutcome, check_rows
-from ..likelihoods import OUT, Cox, CoxTerms, FlipLikelihood, Terms, check_times, checked_times
+from ..likelihoods import OUT, Cox, CoxTerms, QuadraticLikelihood, Terms, check_times, checked_times
 from ..messages import Argument, Message
 from ..types import SURVIVAL, FloatArray
 from .numbers import numbers
@@ -34,7 +34,7 @@ class Survival:
     question: ClassVar[str] = "how soon the event comes"
     effect: ClassVar[str] = "the log hazard (more is earlier)"
 
-    def likelihoods(self, X: Any, y: NDArray[Any], **options: Any) -> list[FlipLikelihood]:
+    def likelihoods(self, X: Any, y: NDArray[Any], **options: Any) -> list[QuadraticLikelihood]:
         """Proportional hazards."""
         return [Cox(X, y["time"], y["event"], **_further(y), **options)]
 
@@ -58,7 +58,7 @@ class Survival:
     def scores(self, X: NDArray[Any], y: NDArray[Any], X_test: NDArray[Any], y_test: NDArray[Any]) -> dict[str, float]:
         """Scores of proportional hazards with a weak ridge."""
         (model,) = self.likelihoods(X, y, slab_precision=RIDGE)
-        risk = model.predictive(np.arange(X.shape[1]), X_test).latent_mean  # type: ignore[attr-defined]
+        risk = model.predictive(np.arange(X.shape[1]), X_test).latent_mean
         return {"concordance": metrics.concordance(y_test["time"], y_test["event"], risk)}
 
 

@@ -8,7 +8,7 @@ from inference_problems import correlated_data
 from variegate import Posterior
 from variegate.inference import ChainSettings, Target, sample
 from variegate.inference.chain.enumeration import can_enumerate, enumerate_sets
-from variegate.likelihoods import Gaussian, Grouped, Logistic, SumLikelihood
+from variegate.likelihoods import Gaussian, Logistic
 from variegate.priors import bernoulli_prior
 
 AVERAGED = {"average_size": True, "average_slab": True}
@@ -33,13 +33,13 @@ def test_every_number_is_that_of_the_textbook(prior, size, averaged, conditions)
     assert np.abs(shares([d.S for d in found.draws[::20]], 9) - exact.inclusion).max() < 0.03  # and so do 200 of them
 
 
-def test_groups_and_sums():
+def test_units_and_several_outcomes():
     X, y = correlated_data(M=8)
     other = Gaussian(X, X[:, 5] + np.random.default_rng(1).normal(size=len(X)))
-    grouped = Grouped(Gaussian(X, y), np.array([0, 0, 1, 2, 3, 3, 3, 4]))
-    for likelihood in (grouped, SumLikelihood([Gaussian(X, y), other])):
-        M = likelihood.n_features
-        model = model_of(Target(likelihood, bernoulli_prior(M, expected_size=2), "bernoulli"), **AVERAGED)
+    units = np.array([0, 0, 1, 2, 3, 3, 3, 4])
+    for M, likelihood, given in ((5, Gaussian(X, y), units), (8, [Gaussian(X, y), other], None)):
+        target = Target(likelihood, bernoulli_prior(M, expected_size=2), "bernoulli", units=given)
+        model = model_of(target, **AVERAGED)
         assert can_enumerate(model)
         assert np.allclose(enumerate_sets(model).averages.inclusion, Enumerated(model).inclusion, atol=1e-10)
 
@@ -59,8 +59,9 @@ def test_few_sets_only():
 def test_wide_groups_are_left_to_the_chains():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 120))
-    likelihood = Grouped(Gaussian(X, rng.normal(size=150)), np.repeat(np.arange(12), 10))
-    model = model_of(Target(likelihood, bernoulli_prior(12, expected_size=2), "bernoulli"), **AVERAGED)
+    likelihood, units = Gaussian(X, rng.normal(size=150)), np.repeat(np.arange(12), 10)
+    target = Target(likelihood, bernoulli_prior(12, expected_size=2), "bernoulli", units=units)
+    model = model_of(target, **AVERAGED)
     assert not can_enumerate(model)
 
 

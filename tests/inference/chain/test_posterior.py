@@ -12,11 +12,9 @@ from variegate.inference import ChainSettings, ConvergenceWarning, Target, sampl
 from variegate.likelihoods import (
     CustomLikelihood,
     Gaussian,
-    Grouped,
     Logistic,
     NegativeBinomial,
     Poisson,
-    SumLikelihood,
 )
 from variegate.likelihoods.augmentation import draw
 from variegate.priors import bernoulli_prior, dpp_prior, volume_prior
@@ -130,11 +128,9 @@ def test_groups_several_outcomes_weights_and_covariates(task):
     C, w = rng.normal(size=(len(X), 2)), rng.integers(1, 3, size=len(X)).astype(float)
     other = X[:, 2] + rng.normal(size=len(X)) > 0 if task == "logistic" else X[:, 2] + rng.normal(size=len(X))
     unit = np.array([0, 0, 1, 2, 2, 2, 3])
-    parts = [
-        Grouped(kind(X, outcome, slab_precision=2.0, covariates=C, sample_weight=w), unit) for outcome in (y, other)
-    ]
-    for likelihood in (parts[0], SumLikelihood(parts)):
-        target = Target(likelihood, bernoulli_prior(4, expected_size=1.5), family="bernoulli")
+    parts = [kind(X, outcome, slab_precision=2.0, covariates=C, sample_weight=w) for outcome in (y, other)]
+    for likelihood in (parts[0], parts):
+        target = Target(likelihood, bernoulli_prior(4, expected_size=1.5), family="bernoulli", units=unit)
         found = sample(target, 1, ChainSettings(tol=0.006, average_size=False, average_slab=False))
         assert close(found, Enumerated(model_of(target)))
 
@@ -152,9 +148,10 @@ def test_memory_is_not_read_before_it_is_written(kind, size, diversity, monkeypa
     prior = volume_prior(Rows.of(phi), np.full(5, -1.0), diversity)
 
     def run():
-        grouped = Grouped(likelihood, np.array([0, 0, 1, 2, 2, 2, 3, 4, 4]))
+        units = np.array([0, 0, 1, 2, 2, 2, 3, 4, 4])
+        target = Target(likelihood, prior, phi=phi, size=size, units=units)
         with pytest.warns(ConvergenceWarning):
-            return sample(Target(grouped, prior, phi=phi, size=size), 1, ChainSettings(tol=1e-9, max_laps=3, **NOT))
+            return sample(target, 1, ChainSettings(tol=1e-9, max_laps=3, **NOT))
 
     def poisoned(shape, dtype=float, **options):
         return np.full(shape, np.nan if np.dtype(dtype).kind == "f" else 99, dtype=dtype, **options)
@@ -166,20 +163,21 @@ def test_memory_is_not_read_before_it_is_written(kind, size, diversity, monkeypa
     assert [S.tolist() for S in before.sets] == [S.tolist() for S in after.sets]
 
 
-def test_sums_in_sums_and_groups_of_sums():
+def test_several_outcomes_with_units_and_of_two_kinds():
     X, y = correlated_data(M=6)
     parts = [Gaussian(X, y), Gaussian(X, X[:, 1] + np.random.default_rng(0).normal(size=len(X)))]
     probit = Logistic(X, y > 0, link="probit", sample_weight=np.full(len(X), 0.7))
-    for likelihood, unseen in (
-        (Grouped(SumLikelihood(parts), np.array([0, 0, 1, 2, 3, 3])), 1e-4),
-        (SumLikelihood([SumLikelihood(parts), Gaussian(X, -y)]), 1e-4),
-        (SumLikelihood([parts[0], probit]), 1e-3),  # sets are counted, some 2,600: all may hold a feature of 0.9997
+    for outcomes, units, unseen in (
+        (parts, np.array([0, 0, 1, 2, 3, 3]), 1e-4),
+        ([*parts, Gaussian(X, -y)], None, 1e-4),
+        ([parts[0], probit], None, 1e-3),  # sets are counted, some 2,600: all may hold a feature of 0.9997
     ):
-        target = Target(likelihood, bernoulli_prior(likelihood.n_features, expected_size=2), "bernoulli")
+        M = 6 if units is None else 4
+        target = Target(outcomes, bernoulli_prior(M, expected_size=2), "bernoulli", units=units)
         found = sample(target, 1, ChainSettings(tol=0.01, max_laps=300, **NOT))
         assert close(found, Enumerated(model_of(target)), unseen)
-    custom = SumLikelihood([parts[0], CustomLikelihood(lambda S: 0.0, 6, flip_gains=lambda S: np.zeros(6))])
-    with pytest.raises(ValueError, match="needs a likelihood with a quadratic form"):
+    custom = [parts[0], CustomLikelihood(lambda S: 0.0, 6, flip_gains=lambda S: np.zeros(6))]
+    with pytest.raises(ValueError, match="CustomLikelihood"):
         sample(Target(custom, bernoulli_prior(6, expected_size=2), "bernoulli"), 0)
 
 
@@ -206,7 +204,7 @@ def test_weights_between_whole_numbers_have_the_right_mean():
 
 def test_a_number_and_classes_share_a_set():
     X, y = correlated_data(M=6)
-    both = SumLikelihood([Gaussian(X, y, slab_precision=2.0), Logistic(X, X[:, 3] + y > 0, slab_precision=2.0)])
+    both = [Gaussian(X, y, slab_precision=2.0), Logistic(X, X[:, 3] + y > 0, slab_precision=2.0)]
     target = Target(both, bernoulli_prior(6, expected_size=2), family="bernoulli")
     settings = ChainSettings(tol=0.006, average_size=False, average_slab=False)
     assert close(sample(target, 1, settings), Enumerated(model_of(target)))

@@ -8,7 +8,7 @@ from variegate.inference import ChainSettings, ConvergenceWarning, Target, sampl
 from variegate.inference.chain import run
 from variegate.inference.chain.sample import CHAINS
 from variegate.inference.chain.scope import scope_probabilities, survey
-from variegate.likelihoods import Gaussian, Grouped
+from variegate.likelihoods import Gaussian
 from variegate.priors import bernoulli_prior
 
 pytestmark = pytest.mark.usefixtures("chains")
@@ -56,9 +56,10 @@ def test_chains_can_start_empty_if_features_have_more_columns_than_the_scope(mon
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 9))
     target = Target(
-        Grouped(Gaussian(X, X[:, 4] + rng.normal(size=30)), np.repeat(np.arange(3), 3)),
+        Gaussian(X, X[:, 4] + rng.normal(size=30)),
         bernoulli_prior(3, expected_size=1),
         "bernoulli",
+        units=np.repeat(np.arange(3), 3),
     )
     monkeypatch.setattr(run, "ALL", 1)
     monkeypatch.setattr(run, "SCOPE", 2)

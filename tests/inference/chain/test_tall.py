@@ -8,7 +8,7 @@ from inference_problems import correlated_data
 from variegate import groups
 from variegate.inference import ChainSettings, Target, sample
 from variegate.inference.chain import model
-from variegate.likelihoods import Grouped, NegativeBinomial, Poisson
+from variegate.likelihoods import NegativeBinomial, Poisson
 from variegate.likelihoods.counts import PoissonTerms, likeliest
 from variegate.priors import bernoulli_prior
 
@@ -40,8 +40,8 @@ def test_the_posterior_is_the_exact_one(tall, task):
 
 def test_groups_of_columns(tall):
     X, y = correlated_data(M=8, N=80, task="poisson")
-    likelihood = Grouped(Poisson(X, y, slab_precision=2.0), np.array([0, 0, 1, 2, 2, 2, 3, 4]))
-    assert_exact(Target(likelihood, bernoulli_prior(5, expected_size=2), family="bernoulli"))
+    likelihood, units = Poisson(X, y, slab_precision=2.0), np.array([0, 0, 1, 2, 2, 2, 3, 4])
+    assert_exact(Target(likelihood, bernoulli_prior(5, expected_size=2), family="bernoulli", units=units))
 
 
 def test_a_dispersion_that_is_learned(tall, monkeypatch):
@@ -75,6 +75,6 @@ def test_the_likeliest_dispersion_is_known_better_than_the_grid_has_it():
 def test_groups_hold_few_columns_at_a_time(monkeypatch):
     target = make_target(M=20, N=30)
     features = np.array([0, 1, 4, 5, 7, 8, 9, 12, 13, 17])
-    at_once = groups._correlations(target.likelihood, features)
+    at_once = groups._correlations(target, features)
     monkeypatch.setattr(groups, "COLUMN_BYTES", 0)
-    np.testing.assert_allclose(groups._correlations(target.likelihood, features), at_once, atol=1e-12)
+    np.testing.assert_allclose(groups._correlations(target, features), at_once, atol=1e-12)

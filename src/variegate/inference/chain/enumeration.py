@@ -27,8 +27,8 @@ def can_enumerate(model: Model) -> bool:
     if n > FEATURES:
         return False
     sets = 2**n if size is None else comb(n, size - len(model.included))
-    width = float(model.likelihood.widths[model.free].mean()) if n else 0.0
-    columns = width * (n / 2 if size is None else size) + model.likelihood.widths[model.included].sum()
+    width = float(model.target.widths[model.free].mean()) if n else 0.0
+    columns = width * (n / 2 if size is None else size) + model.target.widths[model.included].sum()
     return bool(sets <= MOST and sets * len(model.grid.log_c) * (1 + columns) ** 3 <= WORK)
 
 

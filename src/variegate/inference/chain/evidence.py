@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...compiled import numba
+from ...likelihoods import compiled_gain
 from ...types import FloatArray
 from .odds import block_gain
 from .problem import Grid, Problem, State, part
@@ -28,9 +29,7 @@ def log_evidence(p: Problem, s: State, c: float) -> float:
                 u[n] = system.vectors[INFORMATION, j]
                 n += 1
         log_det, x = block_gain(factor, u, n)
-        total += 0.5 * (n * np.log(c) - log_det)
-        a, left = p.noise[k, 0], max(p.noise[k, 1] - 0.5 * x, p.noise[k, 2])
-        total += 0.5 * x if a == 0.0 else -a * np.log(left)
+        total += 0.5 * (n * np.log(c) - log_det) + compiled_gain(x, p.noise[k, 0], p.noise[k, 1], p.noise[k, 2])
     return total
 
 

@@ -67,13 +67,12 @@ def _excess(t: float, sizes: PriorSizes, size: float) -> float:
 
 def grid_of(target: Target, settings: ChainSettings) -> Grid:
     """The hyperparameters that are averaged over; one that is not has a single point, the target's value."""
-    likelihood, prior = cast(QuadraticLikelihood, target.likelihood), PriorSizes.of(target)
-    noise_variance = likelihood.noise_variance
+    prior, noise_variance = PriorSizes.of(target), cast(QuadraticLikelihood, target.outcomes[0]).noise_variance
     log_kappa = _log_kappa(prior) if settings.average_size and target.size is None else np.zeros(1)
     log_normalizer = np.array([_log_normalizer(target, prior, float(t)) for t in log_kappa])
     log_size = np.log([target.size or prior.expected(float(t)) for t in log_kappa])
     given = np.log([target.slab_precision or 1.0])
-    columns = float(np.mean(likelihood.widths))  # per feature
+    columns = float(np.mean(target.widths))  # per feature
     log_c = _log_slab(log_size + np.log(columns), noise_variance) if settings.average_slab else given
     log_prior = np.zeros((len(log_kappa), len(log_c)))
     if len(log_kappa) > 1:

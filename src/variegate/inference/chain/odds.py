@@ -3,6 +3,7 @@
 import numpy as np
 
 from ...compiled import numba
+from ...likelihoods import compiled_gain
 from ...types import FloatArray
 from .problem import DEPENDENT, Problem, State, part
 from .system import FAST, D, R, System, U, W, Y, explained, member
@@ -26,7 +27,7 @@ def fill_log_odds(p: Problem, s: State, c: float, log_kappa: float, columns: int
                 start, stop = p.first[m], p.first[m + 1]
                 if s.place[m] < 0:
                     log_det, x = outside_block(system, start, stop, columns, c)
-                    s.log_odds[m] += gain(a, rate, floor, (stop - start) * np.log(c), log_det, x, False)
+                    s.log_odds[m] += 0.5 * ((stop - start) * np.log(c) - log_det) + compiled_gain(x, a, rate, floor)
     if len(p.gram) > len(p.noise):
         left = part(p, len(p.noise)).vectors[D]
         for m in range(n):
@@ -61,16 +62,9 @@ def outside_odds(d: FloatArray, r: FloatArray, a: float, rate: float, floor: flo
     √(c/d) goes into `odds`, because a square root costs less than a logarithm.
     """
     log_odds, odds = s.log_odds, s.odds
-    if a == 0.0:
-        for m in range(len(log_odds)):
-            share = 1.0 / max(d[m], c)
-            log_odds[m] += 0.5 * r[m] * r[m] * share
-            odds[m] *= np.sqrt(c * share)
-        return
-    half, least = 0.5 / rate, floor / rate
     for m in range(len(log_odds)):
         share = 1.0 / max(d[m], c)
-        log_odds[m] -= a * np.log(max(1.0 - half * r[m] * r[m] * share, least))
+        log_odds[m] += compiled_gain(r[m] * r[m] * share, a, rate, floor)
         odds[m] *= np.sqrt(c * share)
 
 
@@ -101,7 +95,7 @@ def member_gain(p: Problem, c: float, columns: int, start: int, wide: int) -> fl
             log_det, x = -np.log(variance), mean * mean / variance
         else:
             log_det, x = inside_block(system, start, wide, columns)
-        total += gain(p.noise[k, 0], rate, p.noise[k, 2], wide * np.log(c), log_det, x, True)
+        total += 0.5 * (wide * np.log(c) - log_det) - compiled_gain(-x, p.noise[k, 0], rate, p.noise[k, 2])
     return total
 
 
@@ -117,15 +111,6 @@ def inside_block(s: System, start: int, wide: int, columns: int) -> tuple[float,
                 P[i, j] += y * s.tables[Y, h, start + j]
     log_det, total = block_gain(P, mu, wide)
     return -log_det, total
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def gain(a: float, rate: float, floor: float, log_c: float, log_det: float, x: float, inside: bool) -> float:
-    """Gain of a feature from log|D| − (its columns) log c and its explained part."""
-    if a == 0.0:
-        return 0.5 * (log_c - log_det + x)
-    after = 1.0 / (1.0 + 0.5 * x / rate) if inside else max(1.0 - 0.5 * x / rate, floor / rate)
-    return float(0.5 * (log_c - log_det) - a * np.log(after))
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

@@ -15,7 +15,7 @@ DEPENDENT = 1e-12  # a feature whose unit row has a smaller squared residual cou
 class Problem(NamedTuple):
     """The posterior over sets of the n features in scope, given everything else.
 
-    log p(S | …) = Σ_k evidence_k(S) + tilt(S) + |S| log κ + β log ν(S), where evidence k is a `QuadraticForm` over
+    log p(S | …) = Σ_k evidence_k(S) + tilt(S) + |S| log κ + β log ν(S), where evidence k is a `Form` over
     the C columns of the features.
     """
 

@@ -166,7 +166,7 @@ def _at_start(model: Model, starts: Sequence[IntArray], rng: np.random.Generator
     M, children = model.target.n_features, rng.spawn(len(starts))
     positions = [model.at_start(S, child) for S, child in zip(starts, children, strict=True)]
     changing = model.augments and positions[0].auxiliary is not None
-    columns = int(model.likelihood.widths.sum())
+    columns = int(model.target.widths.sum())
     n = SCOPE * M // columns if changing or columns > ALL else M
     n = max(n, 1, 4 * max(len(S) for S in starts))  # features may have more than SCOPE columns
     if n >= M and positions[0].auxiliary is None:

@@ -10,7 +10,6 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from ...dpp import SetDistribution, of_size, with_inclusion_prob
-from ...likelihoods import AugmentedLikelihood, ExpandedLikelihood
 from ...messages import Argument, Message
 from ...sets import NOTHING, as_count, as_index_set
 from ...types import FloatArray, IntArray
@@ -166,8 +165,8 @@ def sample(
 
     If there are at most 4,096 sets and the evidence needs no auxiliary variables, all sets are summed instead.
 
-    The likelihood must have a quadratic form given auxiliary variables (`Gaussian`, `Logistic`, groups and sums of
-    these), or an approximate one plus the evidence, which then decides whether moves are accepted. `included` features
+    Every outcome must have a quadratic form given auxiliary variables (`Gaussian`, `Logistic`), or an approximate one
+    plus the evidence, which then decides whether moves are accepted. `included` features
     are in every set, `excluded` ones in none. On Ctrl-C the result so far is returned, with a warning; if there are
     fewer than two laps, KeyboardInterrupt is raised. `callback` is called with a `Progress` from time to time.
 
@@ -184,8 +183,9 @@ def sample(
     included, excluded = _checked_conditions(target, included, excluded)
     if not can_sample(target):
         raise ValueError(
-            "The exact chain needs a likelihood with a quadratic form (Gaussian, Logistic, groups and sums of them), "
-            f'got {type(target.likelihood).__name__}; use vg.fit, or solver="rao_blackwell" in an estimator.'
+            "The exact chain needs likelihoods with a quadratic form (Gaussian, Logistic, Laplace), got "
+            f"{', '.join(type(outcome).__name__ for outcome in target.outcomes)}; use vg.fit, or "
+            'solver="rao_blackwell" in an estimator.'
         )
     grid = grid_of(target, settings)
     model = Model(target, grid, included, excluded)
@@ -259,8 +259,7 @@ def _check_possible(model: Model) -> None:
 
 def can_sample(target: Target) -> bool:
     """Whether exact chains can run on the target."""
-    likelihood = target.likelihood
-    return isinstance(likelihood, AugmentedLikelihood | ExpandedLikelihood) and likelihood.n_outcomes > 0
+    return target.has_forms
 
 
 def quick_sets(target: Target, n: int, rng: np.random.Generator) -> list[IntArray]:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from ...likelihoods import Factor, Flips, QuadraticForm, additions, exchanges, factorise, removals
+from ...likelihoods import Neighbours, factorise
 from ...types import FloatArray, IntArray
 from .model import Model, Position
 
@@ -59,7 +59,7 @@ def survey(model: Model, position: Position) -> Survey:
 
     The score ignores the prior's similarity, and uses the best column of a feature with several.
     """
-    log_kappa, widths = model.grid.log_kappa[position.at[0]], model.likelihood.widths
+    log_kappa, widths = model.grid.log_kappa[position.at[0]], model.target.widths
     first = np.concatenate([[0], np.cumsum(widths)[:-1]])
     columns = np.concatenate([first[m] + np.arange(widths[m]) for m in position.S] or [[]]).astype(np.int64)
     alone, instead = _column_gains(model, position, columns)
@@ -87,30 +87,19 @@ def survey(model: Model, position: Position) -> Survey:
 
 def _column_gains(model: Model, position: Position, columns: IntArray) -> tuple[FloatArray, FloatArray]:
     """Gains of all C columns alone (C,), and of exchanging each of the set's `columns` (k,) for another (k, C)."""
-    c, C = model.slab(position.at[1]), int(model.likelihood.widths.sum())
+    c, C = model.slab(position.at[1]), int(model.target.widths.sum())
     alone, instead = np.zeros(C), np.zeros((len(columns), C))
-    for rows, form in model.likelihood.gram_rows(position.S, position.auxiliary):
+    for rows, form in model.gram_rows(position.S, position.auxiliary):
         factor, gains = factorise(rows[:, columns].copy(), form.information[columns], c), np.empty(C)
         for start in range(0, C, BLOCK):  # keeps temporary arrays small
             some = slice(start, start + BLOCK)
-            part = form.diagonal[some], form.information[some], c
-            instead[:, some] += evidence_gains(form, factor, exchanges(factor, rows[:, some].copy(), *part))
-            gains[some] = 0.5 * np.log(c) + evidence_gains(
-                form, factor, additions(factor, rows[:, some].copy(), *part)
-            )
-        own = removals(factor, slice(None))
-        gains[columns] = 0.5 * np.log(c) - evidence_gains(form, factor, Flips(-own.log_det, -own.explained))
+            diagonal, information = form.diagonal[some], form.information[some]
+            near = Neighbours.of(factor, rows[:, some].copy(), diagonal, information, c, form.noise)
+            instead[:, some] += near.exchange_gains(len(columns))
+            gains[some] = near.additions()
+        gains[columns] = near.removals(len(columns))
         alone += gains
     return alone, instead
-
-
-def evidence_gains(form: QuadraticForm, factor: Factor, flips: Flips) -> FloatArray:
-    """Changes of the log evidence, without the term ½ log c of the slab."""
-    if form.shape == 0.0:
-        return np.asarray(0.5 * (flips.explained - flips.log_det))
-    left = max(form.rate - 0.5 * factor.explained, form.floor)
-    after = np.maximum(1.0 - 0.5 * flips.explained / left, form.floor / left)
-    return np.asarray(-0.5 * flips.log_det - form.shape * np.log(after))
 
 
 def _after_exchange(model: Model, S: IntArray, log_ratio: FloatArray) -> FloatArray:

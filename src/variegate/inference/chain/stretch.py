@@ -117,9 +117,9 @@ def _excess(local: Workspace, position: Position, problem: Problem) -> float:
     if key not in model.evidences:
         if len(model.evidences) >= REMEMBERED:
             model.evidences.clear()
-        likelihood = model.likelihood.with_slab_precision(c)
-        likelihood = likelihood if given is None else likelihood.with_nuisance(given)
-        model.evidences[key] = likelihood.log_evidence(S)
+        target = model.target.with_slab_precision(c)
+        target = target if given is None else target.with_nuisance(given)
+        model.evidences[key] = target.log_evidence(S)
     return float(model.evidences[key] - log_evidence(problem, local.state(S), c))
 
 

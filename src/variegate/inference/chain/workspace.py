@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...likelihoods import QuadraticForm
+from ...likelihoods import Form
 from ...sets import membership
 from ...types import FloatArray, IntArray
 from .model import Model
@@ -29,7 +29,7 @@ class Workspace:
     known: npt.NDArray[np.bool_]
     vectors: FloatArray
     tables: FloatArray
-    forms: list[QuadraticForm] = field(default_factory=list)
+    forms: list[Form] = field(default_factory=list)
     given: Any = None  # the auxiliary variables that the forms are conditional on
 
     @classmethod
@@ -37,20 +37,20 @@ class Workspace:
         cls, model: Model, S: IntArray, inside: npt.NDArray[np.bool_], scope: FloatArray | None = None
     ) -> "Workspace":
         """The features in scope, `inside` (M,), drawn with probabilities `scope` (M,); they include S."""
-        target, likelihood, shared = model.target, model.likelihood, model.shared
+        target, shared = model.target, model.shared
         movable = inside & model.free
         here = movable | membership([S], len(movable))[0] if shared is None else np.ones(len(movable), dtype=bool)
         features = np.flatnonzero(here)
-        widths = likelihood.widths[features]
+        widths = target.widths[features]
         n, C, has_volume = len(features), int(widths.sum()), target.prior_has_volume
-        K = likelihood.n_outcomes + has_volume
+        K = len(target.outcomes) + has_volume
         gram, known, _ = shared or (np.empty((K, C, C)), np.zeros((K, C), dtype=bool), None)
         local = cls(
             model=model,
             features=features,
             movable=movable[features],
             first=np.concatenate([[0], np.cumsum(widths)]),
-            columns=likelihood.columns_of(features) if shared is None else np.empty((C, 0)),
+            columns=target.standardised(features) if shared is None else np.empty((C, 0)),
             units=target.volume.units(features) if has_volume else np.empty((n, 0)),
             tilt=model.tilt[features] - (0.0 if scope is None else np.log(scope[features])),
             gram=gram,
@@ -83,18 +83,16 @@ class Workspace:
             fixed=_stacked([form.fixed for form in self.forms]),
             first=self.first,
             tilt=self.tilt,
-            noise=np.array([[form.shape, form.rate, form.floor] for form in self.forms]),
+            noise=np.array([form.noise for form in self.forms]),
             movable=self.movable,
             nugget=target.volume.nugget if target.prior_has_volume else 0.0,
             power=target.diversity,
         )
 
     def _write_forms(self, auxiliary: Any) -> None:
-        shared, likelihood = self.model.shared, self.model.likelihood
+        shared = self.model.shared
         self.given = auxiliary
-        self.forms = (
-            likelihood.quadratic_forms(self.features, self.columns, auxiliary) if shared is None else shared.forms
-        )
+        self.forms = self.model.forms(self.features, self.columns, auxiliary) if shared is None else shared.forms
         for k, form in enumerate(self.forms):
             self.vectors[k, DIAGONAL], self.vectors[k, INFORMATION] = form.diagonal, form.information
         if shared is None:

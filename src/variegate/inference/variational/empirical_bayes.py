@@ -5,7 +5,6 @@ from functools import cache
 
 import numpy as np
 
-from ...likelihoods import FlipLikelihood
 from ...types import IntArray
 from ..chain.grid import PriorSizes
 from ..target import Target
@@ -31,18 +30,18 @@ def learn_size(target: Target, expected_size: float, least_change: float) -> Tar
 
 def learn_slab_precision(target: Target, sets: Sequence[IntArray], least_change: float) -> Target:
     """Maximise the average log evidence of sets in c, by a parabola in log c; c changes by at most a factor of 8."""
-    likelihood = target.likelihood
-    if not isinstance(likelihood, FlipLikelihood):
+    c = target.slab_precision
+    if c is None:
         return target
     sets = [S for S in sets if len(S)][: tuning.SLAB_SETS]
     if not sets:
         return target
-    here = float(np.clip(np.log(likelihood.slab_precision), *np.log(tuning.PRECISION_RANGE)))
+    here = float(np.clip(np.log(c), *np.log(tuning.PRECISION_RANGE)))
     step = tuning.LARGEST_STEP / 2
 
     @cache
     def value(i: int) -> float:
-        at = likelihood.with_slab_precision(float(np.exp(here + i * step)))
+        at = target.with_slab_precision(float(np.exp(here + i * step)))
         return float(np.mean([at.log_evidence(S) for S in sets]))
 
     best = max((0, -1, 1), key=value)
@@ -55,6 +54,6 @@ def learn_slab_precision(target: Target, sets: Sequence[IntArray], least_change:
             peak += 0.5 * step * (left - right) / curvature
     # clipped last: a parabola through clipped points would be wrong
     peak = float(np.clip(peak, *np.log(tuning.PRECISION_RANGE)))
-    if abs(peak - np.log(likelihood.slab_precision)) < least_change:
+    if abs(peak - np.log(c)) < least_change:
         return target
     return target.with_slab_precision(float(np.exp(peak)))

@@ -11,14 +11,13 @@ to .46, forms for two by .02 to .05. Without three, the page says "Rough".
 
 from dataclasses import replace
 from itertools import combinations
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
-from ...likelihoods import QuadraticLikelihood
 from ...types import IntArray
-from .form import Form
-from .form_fit import Draws, form_of
+from .excerpt import Excerpt
+from .excerpt_fit import Draws, form_of
 from .sample import CHAINS, Sample, sample
 
 # Features above this inclusion probability get a form; below it, the main form was off by at most .04.
@@ -33,24 +32,24 @@ class Without(NamedTuple):
     """The posterior without some features."""
 
     features: tuple[int, ...]  # positions among the form's features
-    form: Form
+    form: Excerpt
     sets: list[IntArray]  # positions among the form's features
     evidence: float  # mean log evidence of these sets
 
 
-def forms_without(fit: Sample, form: Form) -> list[Without]:
+def forms_without(fit: Sample, form: Excerpt) -> list[Without]:
     """Forms without one or two features: pairs first, then by lost evidence, largest first; [] if `form` is exact."""
     p = fit.inclusion[form.features]
     certain = [int(m) for m in np.argsort(-p, kind="stable") if p[m] > CERTAIN]
     certain = [m for m in certain if form.features[m] not in fit.included][:MOST]
-    N = cast(QuadraticLikelihood, fit.target.likelihood).columns_of(np.arange(1)).shape[1]
+    N = fit.target.standardised(np.arange(1)).shape[1]
     n = min(ROOM // (len(form.gram) * form.gram.shape[1] * (form.gram.shape[1] + 1) // 2), ROWS // N)
     left_out = [*((m,) for m in certain), *combinations(certain, 2)][: 0 if form.exact else n]
     found = [_without(fit, form, out) for out in left_out]
     return sorted((one for one in found if one is not None), key=lambda one: (-len(one.features), one.evidence))
 
 
-def _without(fit: Sample, form: Form, out: tuple[int, ...]) -> Without | None:
+def _without(fit: Sample, form: Excerpt, out: tuple[int, ...]) -> Without | None:
     """The form with `out` excluded, over the same features; None if too few are left for the fixed size."""
     gone = form.features[list(out)]
     others = np.setdiff1d(np.arange(fit.target.n_features), form.features)
@@ -71,5 +70,5 @@ def _without(fit: Sample, form: Form, out: tuple[int, ...]) -> Without | None:
         out,
         form_of(target, fit.settings, draws, form.features, gone),
         [np.searchsorted(form.features, S) for S in draws.sets],
-        float(np.mean([target.likelihood.log_evidence(S) for S in some])),
+        float(np.mean([target.log_evidence(S) for S in some])),
     )

@@ -1,34 +1,21 @@
 """The posterior over some features as one quadratic form, small enough to embed in a report."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
+from ...likelihoods import Factor, factorise, gain
 from ...types import FloatArray, IntArray
 from .problem import Grid
 
 
-class Parts(NamedTuple):
-    """The two terms of one outcome's form for a set, with A = G_SS + cI."""
-
-    half_log_det: float  # ½(log|A| − |S| log c)
-    half: float  # ½ b_Sᵀ A⁻¹ b_S
-
-    def log_evidence(self, noise: FloatArray) -> float:
-        """Log evidence up to a constant, for shape, rate and floor."""
-        shape, rate, floor = noise
-        fit = self.half if shape == 0 else -shape * np.log(max(rate - np.sign(shape) * self.half, floor))
-        return float(fit - self.half_log_det)
-
-
 @dataclass(frozen=True, eq=False)
-class Form:
+class Excerpt:
     """log p(S | y) for sets of n features with C columns, as in `Problem`; all others are left out.
 
     Exact for regression. For other outcomes it is an expansion of the likelihood around the posterior, fitted to the
-    evidence of sampled sets; see `form_fit`. Then the shape is negative: with A = G_SS + cI and x = b_Sᵀ A⁻¹ b_S, the
-    log evidence is −½(log|A| − |S| log c) + |shape| log(rate + ½x).
+    evidence of sampled sets; see `excerpt_fit`. Then the shape is negative: with A = G_SS + cI and x = b_Sᵀ A⁻¹ b_S,
+    the log evidence is −½(log|A| − |S| log c) + |shape| log(1 + ½x/rate).
     """
 
     features: IntArray  # (n,) sorted
@@ -65,16 +52,19 @@ class Form:
 
     def log_evidence(self, S: IntArray, j: int) -> float:
         """log p(y | S) up to a constant, with slab precision number j."""
-        return sum(p.log_evidence(noise) for p, noise in zip(self.parts(S, j), self.noise, strict=True))
+        log_c, total = float(self.grid.log_c[j]), 0.0
+        for factor, (shape, rate, floor) in zip(self.factors(S, j), self.noise, strict=True):
+            explained = factor.explained if shape >= 0 else -factor.explained
+            total += float(gain(explained, shape, rate, floor)) - half_log_det(factor, log_c)
+        return total
 
-    def parts(self, S: IntArray, j: int) -> list[Parts]:
-        """The terms of each outcome's form for the features at positions S, with slab precision number j."""
+    def factors(self, S: IntArray, j: int) -> list[Factor]:
+        """The factor of each outcome's form for the features at positions S, with slab precision number j."""
         c = float(np.exp(self.grid.log_c[j]))
         S = np.concatenate([np.arange(self.first[m], self.first[m + 1]) for m in S] or [np.arange(0)])
-        ridge = c * np.eye(len(S))
-        return [_parts(G[np.ix_(S, S)] + ridge, b[S], c) for G, b in zip(self.gram, self.information, strict=True)]
+        return [factorise(G[np.ix_(S, S)], b[S], c) for G, b in zip(self.gram, self.information, strict=True)]
 
 
-def _parts(A: FloatArray, b: FloatArray, c: float) -> Parts:
-    log_det = float(np.linalg.slogdet(A)[1])
-    return Parts(0.5 * (log_det - len(b) * float(np.log(c))), 0.5 * float(b @ np.linalg.solve(A, b)))
+def half_log_det(factor: Factor, log_c: float) -> float:
+    """½(log|A| − |S| log c)."""
+    return 0.5 * (factor.log_det - len(factor.u) * log_c)

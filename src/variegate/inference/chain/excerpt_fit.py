@@ -13,7 +13,7 @@ the first):
     N = 60, M = 9, ten conditions                           .055
     N = 500, M = 2000, six conditions on each of two        .04, of which .01 is its Monte Carlo error
 
-If features that nearly every set has are excluded, it is off by up to .8; see `form_without`.
+If features that nearly every set has are excluded, it is off by up to .8; see `excerpt_without`.
 """
 
 from dataclasses import replace
@@ -24,7 +24,7 @@ import numpy as np
 from ...threads import one_blas_thread
 from ...types import FloatArray, IntArray
 from ..target import Target
-from .form import Form
+from .excerpt import Excerpt, half_log_det
 from .grid import grid_of
 from .model import Model
 from .sample import Sample
@@ -62,7 +62,7 @@ class Draws(NamedTuple):
 @one_blas_thread  # small matrices: 1 s instead of 12 on a busy machine
 def form_of(
     target: Target, settings: ChainSettings, draws: Draws, features: IntArray, excluded: IntArray | None = None
-) -> Form:
+) -> Excerpt:
     """The posterior over the sorted `features`, some of which may be excluded.
 
     O(C²N), plus several hundred evidences for outcomes other than numbers.
@@ -71,17 +71,17 @@ def form_of(
     grid = grid._replace(log_normalizer=grid.log_normalizer - draws.left_out)
     model = Model(target, grid)
     c = target.slab_precision or 1.0
-    Z = model.likelihood.columns_of(features)
+    Z = target.standardised(features)
     some = [draws.sets[i] for i in np.linspace(0, len(draws.sets) - 1, EXPANDED).astype(int)]
     at = _nearest(grid.log_kappa, 0.0), _nearest(grid.log_c, np.log(c))
-    forms = model.likelihood.quadratic_forms(features, Z, model.expanded(some, at[1]))
+    forms = model.forms(features, Z, model.expanded(some, at[1]))
     units = target.volume.units(features) if target.prior_has_volume else None
-    form = Form(
+    form = Excerpt(
         features=features,
-        first=np.concatenate([[0], np.cumsum(model.likelihood.widths[features])]),
+        first=np.concatenate([[0], np.cumsum(target.widths[features])]),
         gram=np.stack([f.rows(Z, np.arange(len(Z))) for f in forms]),
         information=np.stack([f.information for f in forms]),
-        noise=np.array([[f.shape, f.rate, f.floor] for f in forms]),
+        noise=np.array([f.noise for f in forms]),
         cosines=None if units is None else units @ units.T,
         nugget=target.volume.nugget if target.prior_has_volume else 0.0,
         power=target.diversity,
@@ -113,7 +113,7 @@ class _Fit(NamedTuple):
     loss: float
 
 
-def _fitted(form: Form, model: Model, draws: Draws) -> Form:
+def _fitted(form: Excerpt, model: Model, draws: Draws) -> Excerpt:
     """The form, fitted to the evidence of the draws and of sets near them."""
     rng = np.random.default_rng(0)
     chosen = np.linspace(0, len(draws.sets) - 1, FITTED).astype(int)
@@ -150,13 +150,13 @@ def _thinned(S: IntArray, rng: np.random.Generator) -> IntArray:
     return S[rng.random(len(S)) < 1.0 - rng.random() ** 2]
 
 
-def _grown(S: IntArray, form: Form, rng: np.random.Generator) -> IntArray:
+def _grown(S: IntArray, form: Excerpt, rng: np.random.Generator) -> IntArray:
     """S and up to three other features."""
     possible = np.flatnonzero(np.isfinite(form.tilt))
     return np.union1d(S, rng.choice(possible, size=min(int(rng.integers(1, 4)), len(possible)), replace=False))
 
 
-def _alike(form: Form) -> list[IntArray]:
+def _alike(form: Excerpt) -> list[IntArray]:
     """For each feature, at most COPIES others whose first columns correlate most with its own."""
     first = form.first[:-1]
     lengths = np.sqrt(np.maximum(np.diagonal(form.gram[0])[first], 1e-300))
@@ -180,16 +180,17 @@ def _parabola(x: FloatArray) -> FloatArray:
     return np.column_stack([x, x * x])
 
 
-def _training(form: Form, model: Model, sets: list[IntArray], places: IntArray) -> _Training:
-    parts = [form.parts(S, j) for S, j in zip(sets, places, strict=True)]
+def _training(form: Excerpt, model: Model, sets: list[IntArray], places: IntArray) -> _Training:
+    factors = [form.factors(S, j) for S, j in zip(sets, places, strict=True)]
     evidence = np.empty(len(sets))
     for n, (S, j) in enumerate(zip(sets, places, strict=True)):
-        likelihood = model.likelihood.with_slab_precision(float(np.exp(form.grid.log_c[j])))
-        evidence[n] = likelihood.log_evidence(form.features[S]) + sum(part.half_log_det for part in parts[n])
+        log_c = float(form.grid.log_c[j])
+        without = model.target.with_slab_precision(float(np.exp(log_c))).log_evidence(form.features[S])
+        evidence[n] = without + sum(half_log_det(factor, log_c) for factor in factors[n])
     here = evidence[:FITTED]
     far = np.maximum(here.mean() - 2 * here.std() - evidence, 0.0)
     return _Training(
-        halves=np.array([[part.half for part in several] for several in parts]),
+        halves=np.array([[0.5 * factor.explained for factor in several] for several in factors]),
         evidence=evidence,
         log_c=form.grid.log_c[places] - form.grid.log_c[places].mean(),
         inside=np.array([np.isin(np.arange(len(form.features)), S) for S in sets], dtype=np.float64),

@@ -10,10 +10,10 @@ from chain_problems import Enumerated, make_target, model_of
 from inference_problems import correlated_data
 from oracle import all_sets
 from variegate.inference import ChainSettings, Target, sample
-from variegate.inference.chain import form_fit
-from variegate.inference.chain.form_fit import Draws, form_of
-from variegate.inference.chain.form_without import forms_without
-from variegate.likelihoods import Gaussian, Grouped, Logistic, NegativeBinomial, SumLikelihood
+from variegate.inference.chain import excerpt_fit
+from variegate.inference.chain.excerpt_fit import Draws, form_of
+from variegate.inference.chain.excerpt_without import forms_without
+from variegate.likelihoods import Gaussian, Logistic, NegativeBinomial
 from variegate.priors import bernoulli_prior
 
 FIXED = {"average_size": False, "average_slab": False}
@@ -59,8 +59,8 @@ def test_hyperparameters_are_averaged_over():
 
 def test_groups_of_columns():
     X, y = correlated_data(M=7)
-    likelihood = Grouped(Gaussian(X, y, slab_precision=2.0), np.array([0, 0, 1, 2, 2, 2, 3]))
-    target = Target(likelihood, bernoulli_prior(4, expected_size=1.5), family="bernoulli")
+    likelihood, units = Gaussian(X, y, slab_precision=2.0), np.array([0, 0, 1, 2, 2, 2, 3])
+    target = Target(likelihood, bernoulli_prior(4, expected_size=1.5), family="bernoulli", units=units)
     form, _ = form_and_sample(target, **FIXED)
     np.testing.assert_allclose(inclusion_of(form), Enumerated(model_of(target)).inclusion, atol=1e-9)
 
@@ -78,9 +78,7 @@ def test_for_other_outcomes_it_is_near(task):
 def test_several_outcomes():
     X, y = correlated_data(M=7, N=150)
     other = X[:, 2] + np.random.default_rng(0).logistic(size=len(y)) > 0
-    target = Target(
-        SumLikelihood([Logistic(X, y > 0), Logistic(X, other)]), bernoulli_prior(7, expected_size=2), "bernoulli"
-    )
+    target = Target([Logistic(X, y > 0), Logistic(X, other)], bernoulli_prior(7, expected_size=2), "bernoulli")
     form, _ = form_and_sample(target, **FIXED)
     assert form.noise.shape == (2, 3)
     assert np.abs(inclusion_of(form) - Enumerated(model_of(target)).inclusion).max() < 0.05
@@ -106,7 +104,7 @@ def test_far_from_the_posterior_it_does_not_prefer_small_sets(monkeypatch):
     truth = slab.log_evidence(best) - slab.log_evidence(nothing) + 10 * target.prior.theta[0]
     assert truth > 80
     assert 0.6 * truth < lost(form) < 1.5 * truth
-    monkeypatch.setattr(form_fit, "BENDS", (50.0,))  # a straight line
+    monkeypatch.setattr(excerpt_fit, "BENDS", (50.0,))  # a straight line
     straight = form_of(target, found.settings, Draws.of(found, form.features), form.features)
     assert lost(straight) < 0.5 * truth
 
