@@ -17,6 +17,7 @@ LAYERS = [
     {"posterior", "panels"},
     {"selection"},
     {"estimators"},
+    {"paper"},
     {"saving", "baselines", "tables"},
     {"plots"},
     {"comparison"},

@@ -10,8 +10,8 @@ import variegate
 ROOMS = [
     "variegate", "variegate.baselines", "variegate.comparison", "variegate.data", "variegate.datasets",
     "variegate.dpp", "variegate.estimators", "variegate.inference", "variegate.likelihoods", "variegate.metrics",
-    "variegate.plots", "variegate.posterior", "variegate.predictions", "variegate.priors", "variegate.report",
-    "variegate.saving", "variegate.screening", "variegate.similarity", "variegate.tasks",
+    "variegate.paper", "variegate.plots", "variegate.posterior", "variegate.predictions", "variegate.priors",
+    "variegate.report", "variegate.saving", "variegate.screening", "variegate.similarity", "variegate.tasks",
 ]  # fmt: skip
 
 

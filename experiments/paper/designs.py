@@ -16,6 +16,8 @@ from variegate import metrics
 from variegate.baselines import Problem, select
 from variegate.datasets import make_blocks, make_spatial_field
 from variegate.estimators import DiverseRegressor
+from variegate.paper import VariationalRegressor
+from variegate.sets import jaccard_distance
 from variegate.tasks import Regression
 
 from .methods import METHODS, chosen_methods
@@ -25,13 +27,13 @@ Rows = dict[str, dict[str, float]]
 MODE = 0.05  # a mode is a local optimum with at least this fraction of the best set's probability
 REPLACED = 0.4  # Jaccard distance: a column replaced by its copy is another answer, one more column is not
 DRAWN = 1000
-# how each posterior is fitted whose modes are counted; "matched" is q of a fit with the settings of "variegate"
-POSTERIORS: dict[str, dict[str, Any]] = {
-    "Bernoulli-DPP": {"prior": "dpp", "posterior": "dpp", "solver": "rao_blackwell"},
-    "strict": {"prior": "bernoulli", "posterior": "dpp", "solver": "rao_blackwell"},
-    "SpikeSlab": {"prior": "bernoulli", "posterior": "bernoulli", "solver": "rao_blackwell"},
-    "matched": {},
-    "variegate": {},
+# prior and posterior of the fits whose modes are counted; "matched" is q of the same fit as "variegate"
+PAIRS = {
+    "Bernoulli-DPP": ("dpp", "dpp"),
+    "strict": ("bernoulli", "dpp"),
+    "SpikeSlab": ("bernoulli", "bernoulli"),
+    "matched": None,
+    "variegate": None,
 }
 
 
@@ -110,10 +112,10 @@ def modes(settings: Any, samples: float, rng: np.random.Generator) -> Rows:
     answer = frozenset(select("omp", Problem(X, y, "regression"), true, rng).tolist())
     rows = {}
     for name in settings.posteriors:
-        post = DiverseRegressor(**POSTERIORS[name], random_state=rng).fit(X, y).posterior_
-        found = posterior_modes(post.target)
-        listed = {frozenset(a.positions.tolist()) for a in post.alternatives(len(found), different=REPLACED)}
-        drawn = {frozenset(S.tolist()) for S in (post.q if name == "matched" else post).sample(DRAWN, rng)}
+        target, sets = _fitted(name, X, y, rng)
+        found = posterior_modes(target)
+        listed = {frozenset(S.tolist()) for S in _alternatives(target, sets, len(found))}
+        drawn = {frozenset(S.tolist()) for S in sets}
         rows[name] = {
             "modes": float(len(found)),
             "alternatives": float(np.mean([S in listed for S in found])),
@@ -121,6 +123,25 @@ def modes(settings: Any, samples: float, rng: np.random.Generator) -> Rows:
             "OMP": float(np.mean([answer == S for S in found])),
         }
     return rows
+
+
+def _fitted(name: str, X: Array, y: Array, rng: np.random.Generator) -> tuple[Any, list[Array]]:
+    """The target of a fit, with what it learned, and sets drawn from its posterior."""
+    pair = PAIRS[name]
+    if pair is not None:
+        fit = VariationalRegressor(prior=pair[0], posterior=pair[1], random_state=rng).fit(X, y).fit_
+        return fit.target, fit.q.sample(DRAWN, rng)
+    post = DiverseRegressor(random_state=rng).fit(X, y).posterior_
+    return post.target, (post.q if name == "matched" else post).sample(DRAWN, rng)
+
+
+def _alternatives(target: Any, sets: list[Array], n: int) -> list[Array]:
+    """The most probable sets, each at least REPLACED from the better ones."""
+    chosen: list[Array] = []
+    for S in sorted({S.tobytes(): S for S in sets}.values(), key=lambda S: -target.log_joint(S)):
+        if len(chosen) < n and all(jaccard_distance(S, other) >= REPLACED for other in chosen):
+            chosen.append(S)
+    return chosen
 
 
 def posterior_modes(target: Any) -> list[frozenset[int]]:

@@ -18,7 +18,7 @@ from variegate import metrics, plots
 from variegate.comparison.engine import Work, collect, is_done
 from variegate.comparison.store import Store
 
-from .designs import DESIGNS, DRAWN, POSTERIORS
+from .designs import DESIGNS, DRAWN, PAIRS
 from .methods import COLOURS, MARKERS, OURS
 from .outputs import markdown, new_figure, save_figure, write_results, write_table
 from .settings import Running
@@ -42,7 +42,7 @@ class Settings:
     field: tuple[float, ...] = (0.5,)  # fraction of the square that is measured densely
     modes: tuple[float, ...] = (15.0, 30.0, 100.0)  # samples
     copy_correlation: float = 0.99  # of two copies with each other
-    posteriors: tuple[str, ...] = tuple(POSTERIORS)  # posteriors whose modes are counted
+    posteriors: tuple[str, ...] = tuple(PAIRS)  # posteriors whose modes are counted
     methods: tuple[str, ...] = (OURS, "strict", "matched", "variegate", "SpikeSlab", "FS", "OMP", "Lasso", "eNet")
 
 

@@ -68,6 +68,7 @@ __all__ = [
     "load",
     "metrics",
     "panel",
+    "paper",
     "sample",
     "save",
     "screening",
@@ -80,7 +81,7 @@ __all__ = [
 __version__ = "0.2.0"
 
 # imported on first use: numba, pandas and scikit-learn take a second, and `variegate --help` needs none of them
-_ROOMS = {"baselines", "data", "datasets", "metrics", "screening", "similarity", "tasks"}
+_ROOMS = {"baselines", "data", "datasets", "metrics", "paper", "screening", "similarity", "tasks"}
 _NAMES = {
     "comparison": ("compare", "frontier", "stability_selection", "validate"),
     "dpp": ("IndependentSets", "LowRankDPP"),

@@ -1,11 +1,9 @@
-"""Our method and the paper's as methods, and spike and slab against coordinate ascent."""
+"""Our method and the paper's as methods."""
 
 import numpy as np
 import pytest
-from scipy.special import expit
 
 import variegate as vg
-from inference_problems import Exact
 from variegate.baselines import METHODS, Problem, chooses_size, select
 from variegate.baselines.ours import Diverse, Variational
 from variegate.datasets import make_blocks
@@ -46,16 +44,6 @@ def test_ours_is_the_estimators():
     np.testing.assert_array_equal(found, np.flatnonzero(model.support_))
 
 
-@pytest.mark.parametrize("size", [2, None])
-def test_the_matched_dpp_is_the_posteriors_own(size):
-    given = problem(1)
-    model = vg.DiverseRegressor(prior="bernoulli", n_features_to_select=size, random_state=np.random.default_rng(3))
-    q = model.fit(given.X, given.y).posterior_.q
-    np.testing.assert_allclose(q.inclusion_prob(), model.inclusion_probabilities_, atol=2e-3)
-    found = select(Variational("bernoulli", "dpp", solver="chain"), given, size, np.random.default_rng(3))
-    np.testing.assert_array_equal(found, np.sort(q.map(size)))
-
-
 def test_a_size_of_its_own():
     given = problem(2)
     model = vg.DiverseRegressor(random_state=np.random.default_rng(3)).fit(given.X, given.y)
@@ -86,41 +74,6 @@ def test_similarity_comes_from_the_problem():
     assert len(np.intersect1d(told, [0, 1])) == 1
 
 
-def coordinate_ascent(exact, start):
-    """Textbook mean field: logit p_m = E_q[log p(y, γ_m = 1) − log p(y, γ_m = 0)], in turn until nothing moves."""
-    p, gamma = start.copy(), exact.gamma
-    for _ in range(2000):
-        before = p.copy()
-        for m in range(len(p)):
-            others = np.delete(np.arange(len(p)), m)
-            weight = np.where(gamma[:, others] == 1, p[others], 1 - p[others]).prod(axis=1)
-            p[m] = expit(weight @ (exact.log_joint * np.where(gamma[:, m] == 1, 1.0, -1.0)))
-        if np.abs(p - before).max() < 1e-10:
-            break
-    return p
-
-
-def divergence(exact, p):
-    return exact.divergence(np.log(p / (1 - p)))[0]
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_spike_slab_is_coordinate_ascent(seed):
-    given = problem(seed)
-    model = vg.DiverseRegressor(
-        prior="bernoulli", posterior="bernoulli", solver="rao_blackwell", random_state=np.random.default_rng(0)
-    )
-    posterior = model.fit(given.X, given.y).posterior_
-    exact = Exact(posterior.target)  # with the hyperparameters that were learned
-    starts = np.clip(np.random.default_rng(1).random((12, 8)), 0.02, 0.98)
-    best = min(
-        (coordinate_ascent(exact, p) for p in starts), key=lambda p: divergence(exact, np.clip(p, 1e-12, 1 - 1e-12))
-    )
-    best = np.clip(best, 1e-12, 1 - 1e-12)
-    ours = np.clip(posterior.inclusion_prob(), 1e-12, 1 - 1e-12)
-    assert divergence(exact, ours) < divergence(exact, best) + 0.02
-    ranked = np.sort(best)[::-1]
-    k = 1 + int(np.argmax(ranked[:-1] - ranked[1:]))  # where the order is clearest
-    assert ranked[k - 1] - ranked[k] > 0.2
-    found = select("spike_slab", given, k, np.random.default_rng(0))
-    np.testing.assert_array_equal(found, np.sort(np.argsort(-best)[:k]))
+def test_the_paper_has_no_method_for_survival():
+    with pytest.raises(ValueError, match="survival"):
+        Variational("dpp", "dpp")(Problem(np.eye(3), np.ones(3), "survival"), 1, np.random.default_rng(0))

@@ -221,12 +221,18 @@ class Search:
 
     def in_memory(self, X: Any, y: NDArray[Any], weights: FloatArray | None, references: IntArray) -> Selection:
         """Find the posterior over all columns of a table (N, M)."""
+        candidates, training = self.columns(X, y, weights, references)
+        return self.selection(candidates, training, self.run(self.target(candidates, training), self.generator()))
+
+    def columns(
+        self, X: Any, y: NDArray[Any], weights: FloatArray | None, references: IntArray
+    ) -> tuple[Candidates, Training]:
+        """Return the features among all columns of a table (N, M), and the rows as likelihoods see them."""
         design = Design.of(X, sample_weights(weights, X.shape[0]))
         candidates = self.candidates(design.varying, design.varying, references)
         self.warn_of_constants(design.varying)
         covariates = X[:, candidates.always] if len(candidates.always) else None
-        training = Training(design.take(candidates.columns), covariates, y, weights)
-        return self.selection(candidates, training, self.run(self.target(candidates, training), self.generator()))
+        return candidates, Training(design.take(candidates.columns), covariates, y, weights)
 
     def selection(self, candidates: Candidates, training: Training, found: Sample | Fit) -> Selection:
         """Return the result as a value, before a set is chosen."""

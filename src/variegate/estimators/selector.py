@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from ..candidates import Candidates, reference_columns
 from ..checks import check_labels, is_number
 from ..groups import Group, numbered
-from ..inference import Certificate, Fit, Sample
+from ..inference import Certificate, Fit, Sample, Target
 from ..large import LargeTable, as_large_table, is_out_of_core
 from ..likelihoods import end_of_fit, new_rows, table, unsettled_of
 from ..messages import Argument, Message, Words
@@ -120,6 +120,24 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     def search(self, X: Any, y: Any, sample_weight: Any = None) -> Selection:
         """Find the posterior alone, as `fit` does before choosing a set, which may take as long."""
+        search, X, y, weights = self._opened(X, y, sample_weight)
+        asked, large = search.asked, isinstance(X, LargeTable)
+        references = reference_columns(X, None if large else search.groups, weights)
+        screened = asked.screen is not None and asked.screen < X.shape[1]
+        if large or screened or (asked.screen is None and is_large(X)):
+            found = certified(search, Screen.of(as_large_table(X), self._task, y, weights), references)
+        else:
+            found = search.in_memory(X, y, weights, references)
+        return replace(found, classes=getattr(self, "classes_", None))
+
+    def posed(self, X: Any, y: Any) -> tuple[Candidates, Target, int | None]:
+        """Return the features of a table in memory, the posterior over their sets before sampling, and the size."""
+        search, X, y, weights = self._opened(X, y, None)
+        candidates, training = search.columns(X, y, weights, reference_columns(X, search.groups, weights))
+        return candidates, search.target(candidates, training), search.size(candidates)
+
+    def _opened(self, X: Any, y: Any, sample_weight: Any) -> tuple[Search, Any, NDArray[Any], FloatArray | None]:
+        """Check parameters and data; return what is asked, the table, the encoded outcome and the weights."""
         asked = Parameters.of(self)
         self._forget()
         large = is_out_of_core(X)
@@ -132,14 +150,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             weights = _check_sample_weight(sample_weight, np.empty((N, 1)), ensure_non_negative=True)
         y, search = self._encoded(y, weights), self._search(asked)
         search.check_names()  # before the work
-        X = X if large else table(X)
-        references = reference_columns(X, None if large else search.groups, weights)
-        screened = asked.screen is not None and asked.screen < X.shape[1]
-        if large or screened or (asked.screen is None and is_large(X)):
-            found = certified(search, Screen.of(as_large_table(X), self._task, y, weights), references)
-        else:
-            found = search.in_memory(X, y, weights, references)
-        return replace(found, classes=getattr(self, "classes_", None))
+        return search, X if large else table(X), y, weights
 
     def _search(self, asked: Parameters) -> Search:
         """Combine the parameters with the columns seen."""
@@ -342,13 +353,16 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def _laws(self, X: Any) -> list[PredictiveMixture]:
         """Return the predictive distributions of new rows, averaged over sets, one for each part of the outcome."""
         check_is_fitted(self)
+        rows = self.rows_of(X, self.selection_.candidates)
+        return [average_predictions(o.components, rows) for o in self.selection_.outcomes]
+
+    def rows_of(self, X: Any, candidates: Candidates) -> Any:
+        """Return new rows as the likelihoods read them."""
         check_labels(X)
-        candidates = self.selection_.candidates
         chosen, covariates = (
             self._of_large(X) if is_out_of_core(X) else candidates.of(validate_data(self, X, reset=False, **READ))
         )
-        rows = new_rows(chosen, covariates, len(candidates.columns), len(candidates.always))
-        return [average_predictions(o.components, rows) for o in self.selection_.outcomes]
+        return new_rows(chosen, covariates, len(candidates.columns), len(candidates.always))
 
     def _of_large(self, X: Any) -> tuple[Any, Any]:
         """Load the candidate and always included columns of a large table, with missing entries at the mean."""

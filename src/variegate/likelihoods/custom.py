@@ -16,8 +16,8 @@ class CustomLikelihood:
 
     Paper: section 3, "more involved models as long as p(y|γ) can be approximated". Values are cached, so the
     function must be deterministic; the `max_remembered` most recently used are kept. If `flip_gains(S) -> (M,)` is
-    given too, the object has the methods `flip_gains` and `flip_gains_many`; otherwise it lacks them, and solvers fall
-    back on regression over sampled sets.
+    given too, the object has the methods `flip_gains` and `flip_gains_many`, used by the search for the most probable
+    set; otherwise it lacks them.
 
     >>> fewer_is_better = CustomLikelihood(lambda S: -float(len(S)), n_features=4)
     >>> fewer_is_better.log_evidence(np.array([0, 3]))

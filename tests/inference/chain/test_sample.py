@@ -9,7 +9,7 @@ from chain_problems import make_target
 from variegate.dpp import LowRankDPP
 from variegate.inference import ChainSettings, ConvergenceWarning, Target, sample
 from variegate.inference.chain import run
-from variegate.likelihoods import CustomLikelihood, Gaussian
+from variegate.likelihoods import Gaussian
 from variegate.priors import bernoulli_prior
 
 pytestmark = pytest.mark.usefixtures("chains")
@@ -58,12 +58,6 @@ def test_the_limit_is_said():
         found = sample(make_target(M=8), 1, ChainSettings(tol=1e-6, max_laps=3))
     assert not found.converged
     assert found.n_iter == 3
-
-
-def test_other_likelihoods_are_refused():
-    likelihood = CustomLikelihood(lambda S: 0.0, n_features=3)
-    with pytest.raises(ValueError, match="quadratic form"):
-        sample(Target(likelihood, bernoulli_prior(3, expected_size=1), family="bernoulli"), 0)
 
 
 @pytest.mark.parametrize("settings", [{"tol": 0.0}, {"tol": np.nan}, {"max_laps": 0}, {"max_laps": 2.5}])

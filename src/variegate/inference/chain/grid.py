@@ -67,21 +67,22 @@ def _excess(t: float, sizes: PriorSizes, size: float) -> float:
 
 def grid_of(target: Target, settings: ChainSettings) -> Grid:
     """The hyperparameters that are averaged over; one that is not has a single point, the target's value."""
-    prior, noise_variance = PriorSizes.of(target), cast(QuadraticLikelihood, target.outcomes[0]).noise_variance
+    prior = PriorSizes.of(target)
     log_kappa = _log_kappa(prior) if settings.average_size and target.size is None else np.zeros(1)
     log_normalizer = np.array([_log_normalizer(target, prior, float(t)) for t in log_kappa])
     log_size = np.log([target.size or prior.expected(float(t)) for t in log_kappa])
     given = np.log([target.slab_precision or 1.0])
-    columns = float(np.mean(target.widths))  # per feature
-    log_c = _log_slab(log_size + np.log(columns), noise_variance) if settings.average_slab else given
-    log_prior = np.zeros((len(log_kappa), len(log_c)))
-    if len(log_kappa) > 1:
-        log_prior -= log_size[:, None]  # p(s) ∝ 1/s² on a grid evenly spaced in log s
-    if len(log_c) > 1:
+    log_c, log_prior = given, np.zeros((len(log_kappa), 1))
+    if settings.average_slab:
+        noise_variance = cast(QuadraticLikelihood, target.outcomes[0]).noise_variance
+        columns = float(np.mean(target.widths))  # per feature
+        log_c = _log_slab(log_size + np.log(columns), noise_variance)
         # −logit R²: s features have s·columns coefficients, each of variance 1/c
         x = log_c - (log_size + np.log(columns))[:, None] + np.log(noise_variance)
         density = log_expit(x) + log_expit(-x)
-        log_prior += density - np.logaddexp.reduce(density, axis=1)[:, None]
+        log_prior = density - np.logaddexp.reduce(density, axis=1)[:, None]
+    if len(log_kappa) > 1:
+        log_prior = log_prior - log_size[:, None]  # p(s) ∝ 1/s² on a grid evenly spaced in log s
     if target.others and target.size is None:
         log_prior += _log_others(target, log_kappa, log_c)
     return Grid(log_kappa, log_normalizer, log_c, log_prior)

@@ -4,7 +4,8 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from itertools import count
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -40,6 +41,9 @@ PATIENCE = 1.15  # factor by which the number of laps grows between two checks o
 SURVEYED = 8
 KEPT = 8  # sets kept per lap and chain
 MOST_KEPT = 4000  # sets kept in all; when there are more, every second lap is dropped
+
+
+Report: TypeAlias = Callable[[int, Averages], None]  # of the number of laps and the averages so far
 
 
 class Lap(NamedTuple):
@@ -126,7 +130,7 @@ def run_chains(
     starts: Sequence[IntArray],
     rng: np.random.Generator,
     settings: ChainSettings,
-    callback: Callable[[int, Averages], None] | None = None,
+    callback: Report | None = None,
 ) -> Chains:
     """Run burn-in, then laps. Results depend on the generator and the starts, not on the number of threads.
 
@@ -134,19 +138,39 @@ def run_chains(
     """
     runners, n, plan = _at_start(model, starts, rng)
     scope, pace = _burn_in(runners, n, plan)
-    batches, kept = Batches(len(runners), model.target.n_features, counted=not model.augments), _Kept(model)
-    interrupted, check = False, FEWEST if runners[0].position.auxiliary is None else FEWEST_AUGMENTED
+    laps = count()
+
+    def lap() -> tuple[FloatArray, FloatArray]:
+        _lap(runners, scope, Lap(pace, plan.stretches, model.augments and next(laps) % SURVEYED == 0))
+        return np.stack([r.inclusion for r in runners]), np.stack([r.weight for r in runners])
+
+    fewest = FEWEST if runners[0].position.auxiliary is None else FEWEST_AUGMENTED
+    return average_laps(model, runners, lap, settings, fewest, counted=not model.augments, report=callback)
+
+
+def average_laps(
+    model: Model,
+    runners: Sequence[Any],
+    lap: Callable[[], tuple[FloatArray, FloatArray]],
+    settings: ChainSettings,
+    fewest: int,
+    *,
+    counted: bool,
+    report: Report | None,
+) -> Chains:
+    """Run laps, which return sums of probabilities and of weights (chains, M), until the errors are small enough."""
+    batches, kept = Batches(len(runners), model.target.n_features, counted=counted), _Kept(model)
+    interrupted, check = False, fewest
     try:
         while batches.laps < settings.max_laps:
-            _lap(runners, scope, Lap(pace, plan.stretches, model.augments and batches.laps % SURVEYED == 0))
-            batches.add(np.stack([r.inclusion for r in runners]), np.stack([r.weight for r in runners]))
+            batches.add(*lap())
             kept.add(runners)
             if batches.laps < check:
                 continue
             check = int(np.ceil(PATIENCE * batches.laps))
             averages = batches.averages()
-            if callback is not None:
-                callback(batches.laps, averages)
+            if report is not None:
+                report(batches.laps, averages)
             if averages.error.max() <= settings.tol:
                 break
     except KeyboardInterrupt:
@@ -244,7 +268,7 @@ class _Kept:
         self.visits = np.zeros(model.grid.log_prior.shape)
         self.steps, self.every, self.seen = 0, 1, 0
 
-    def add(self, runners: list[Runner]) -> None:
+    def add(self, runners: Sequence[Any]) -> None:
         """Keep a lap."""
         self.visits += sum(r.visits for r in runners)
         self.steps += sum(r.steps for r in runners)

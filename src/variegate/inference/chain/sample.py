@@ -1,7 +1,7 @@
 """Sets drawn from the posterior by exact chains, and inclusion probabilities with their errors."""
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, Self
 
@@ -18,6 +18,7 @@ from ..target import Target
 from .enumeration import can_enumerate, enumerate_sets
 from .errors import Averages
 from .grid import PriorSizes, grid_of
+from .metropolis import run_metropolis
 from .model import Model
 from .run import Chains, run_chains
 from .settings import ChainSettings
@@ -74,7 +75,7 @@ class Sample:
     disagreement: FloatArray  # (M,) variance between chains divided by that expected from within them: about 1
     sets: list[IntArray] = field(repr=False)
     weights: FloatArray = field(repr=False)  # (n,) summing to one
-    slab_precisions: FloatArray = field(repr=False)  # (n,)
+    slab_precisions: FloatArray = field(repr=False)  # (n,), NaN if the likelihood has none
     nuisances: FloatArray = field(repr=False)  # (n,) of the likelihood, NaN if it has none
     hyperparameters: Hyperparameters = field(repr=False)
     n_iter: int  # laps
@@ -165,9 +166,10 @@ def sample(
 
     If there are at most 4,096 sets and the evidence needs no auxiliary variables, all sets are summed instead.
 
-    Every outcome must have a quadratic form given auxiliary variables (`Gaussian`, `Logistic`), or an approximate one
-    plus the evidence, which then decides whether moves are accepted. `included` features
-    are in every set, `excluded` ones in none. On Ctrl-C the result so far is returned, with a warning; if there are
+    Outcomes with a quadratic form given auxiliary variables (`Gaussian`, `Logistic`), or an approximate one plus the
+    evidence, have a compiled chain. Any other is only a function of a set, and Metropolis steps evaluate it once for
+    each new set: use that for a few dozen features. `included` features are in every set,
+    `excluded` ones in none. On Ctrl-C the result so far is returned, with a warning; if there are
     fewer than two laps, KeyboardInterrupt is raised. `callback` is called with a `Progress` from time to time.
 
     >>> from variegate.likelihoods import Gaussian
@@ -181,12 +183,9 @@ def sample(
     """
     settings, rng = settings or ChainSettings(), np.random.default_rng(rng)
     included, excluded = _checked_conditions(target, included, excluded)
-    if not can_sample(target):
-        raise ValueError(
-            "The exact chain needs likelihoods with a quadratic form (Gaussian, Logistic, Laplace), got "
-            f"{', '.join(type(outcome).__name__ for outcome in target.outcomes)}; use vg.fit, or "
-            'solver="rao_blackwell" in an estimator.'
-        )
+    quadratic = can_sample(target)
+    if not quadratic:
+        settings = replace(settings, average_slab=False)
     grid = grid_of(target, settings)
     model = Model(target, grid, included, excluded)
     _check_possible(model)
@@ -198,12 +197,16 @@ def sample(
             )
 
     with threadpool_limits(1, user_api="blas"):
-        if can_enumerate(model):
+        if quadratic and can_enumerate(model):
             found = enumerate_sets(model)
             report(1, found.averages)
             return _value(model, settings, found)
-        starts = first_sets(model, CHAINS, rng) if starts is None else [model.possible(S, rng) for S in starts]
-        found = run_chains(model, starts, rng, settings, report)
+        starts = None if starts is None else [model.possible(S, rng) for S in starts]
+        if quadratic:
+            starts = first_sets(model, CHAINS, rng) if starts is None else starts
+            found = run_chains(model, starts, rng, settings, report)
+        else:
+            found = run_metropolis(model, starts, CHAINS, rng, settings, report)
     _warn_if_cut_short(found, settings)
     return _value(model, settings, found)
 
@@ -258,7 +261,7 @@ def _check_possible(model: Model) -> None:
 
 
 def can_sample(target: Target) -> bool:
-    """Whether exact chains can run on the target."""
+    """Whether all outcomes have quadratic forms; without them, chains evaluate sets one by one."""
     return target.has_forms
 
 
@@ -282,6 +285,7 @@ def _value(model: Model, settings: ChainSettings, found: Chains) -> Sample:
     if len(grid.log_c) > 1:
         target = target.with_slab_precision(float(np.exp(found.visits.sum(axis=0) @ grid.log_c)))
     nuisances = np.array([draw.nuisance for draw in found.draws])
+    slab_precisions = np.exp(grid.log_c[[draw.at[1] for draw in found.draws]])
     if np.isfinite(nuisances).all():
         target = target.with_nuisance(float(np.exp(np.log(nuisances).mean())))
     return Sample(
@@ -292,7 +296,7 @@ def _value(model: Model, settings: ChainSettings, found: Chains) -> Sample:
         disagreement=found.averages.disagreement,
         sets=[draw.S for draw in found.draws],
         weights=np.full(len(found.draws), 1 / len(found.draws)),
-        slab_precisions=np.exp(grid.log_c[[draw.at[1] for draw in found.draws]]),
+        slab_precisions=np.full(len(found.draws), np.nan) if target.slab_precision is None else slab_precisions,
         nuisances=nuisances,
         hyperparameters=learned,
         n_iter=found.laps,
