@@ -241,7 +241,6 @@ def test_workers_do_not_outlive_a_ctrl_c(folder, send):
             time.sleep(0.05)
         time.sleep(1.5)  # so that they work
         workers = workers_of(process.pid)
-        deaf = ["SigBlk:\t0000000000000002" in path.with_name("status").read_text() for path in workers.values()]
         send(process.pid, signal.SIGINT)
         rest = process.stderr.read()
         process.wait()
@@ -249,7 +248,6 @@ def test_workers_do_not_outlive_a_ctrl_c(folder, send):
     assert process.returncode == 130
     assert len(workers) == 2
     assert left == []
-    assert deaf == [True, True]  # whatever they do: some may still import
     assert "Traceback" not in rest
 
 

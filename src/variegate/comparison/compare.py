@@ -1,8 +1,7 @@
 """Compare methods on the same splits."""
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +12,12 @@ from ..candidates import by_column
 from ..checks import is_number, is_whole
 from ..messages import Argument, Message, Words, counted
 from ..tasks import task_named
-from .engine import Work, collect, is_done
 from .identity import described
 from .inputs import Data, named_methods, plain_number, read_data
 from .result import Comparison, comparison_of
-from .store import Store
+from .runner import Job, Results, is_done, run_jobs
 from .study import Study
-from .trial import failure, job_key, run_repeat
-from .workers import Job
+from .trial import job_key, run_repeat
 
 
 def compare(
@@ -70,7 +67,7 @@ def compare(
     random_state : seed from which every repeat and method derives its own
     n_jobs : processes; results do not depend on it
         None: 1, or the setting of `joblib.parallel_config`. With its backend "dask" the call runs on that cluster.
-    store : file to which each repeat is written when it is done
+    store : file to which each repeat is written, as a line of JSON, when it is done
         The same call continues there, retries failed methods, and may add repeats or methods. A file of any other call
         is refused. Functions count with their code and the variables that they read; what an installed package
         defines, by name.
@@ -100,10 +97,10 @@ def compare(
         marks={} if store is None else {name: described(method, name) for name, method in named.items()},
     )  # fmt: skip
     _check(study, repeats)
-    with Store(store, {} if store is None else study.call()) as kept:
-        jobs = _jobs_left(study, repeats, kept.results())
-        work = Work(run_repeat, study, partial(_died, study), partial(_by_method, study, kept))
-        results = collect(work, jobs, kept, n_jobs, progress)
+    results = run_jobs(
+        run_repeat, study, lambda known: _jobs_left(study, repeats, known),
+        store=store, call=study.call, n_jobs=n_jobs, progress=progress,
+    )  # fmt: skip
     found = comparison_of(study, repeats, results)
     for message in found.messages():
         warnings.warn(message, stacklevel=2)
@@ -219,7 +216,7 @@ def _check_split(data: Data, smaller: float, test_size: Any) -> None:
         )
 
 
-def _jobs_left(study: Study, repeats: int, results: Mapping[str, Any]) -> list[Job]:
+def _jobs_left(study: Study, repeats: int, results: Results) -> list[Job]:
     """Return for each repeat the methods not done yet, the reference first, and the size if it is known."""
     names = sorted(study.methods, key=lambda name: name != study.reference)
     jobs: list[Job] = []
@@ -231,17 +228,3 @@ def _jobs_left(study: Study, repeats: int, results: Mapping[str, Any]) -> list[J
         if left:
             jobs.append((repeat, left, size))
     return jobs
-
-
-def _by_method(study: Study, kept: Store, job: Job) -> Iterator[Job]:
-    """Split a repeat into methods; the others wait for the size of the reference."""
-    repeat, names, size = job
-    for name in names:
-        if size is None and name != study.reference:
-            size = len(kept.results()[job_key(study, repeat, study.reference)]["positions"]) or None
-        yield repeat, [name], size
-
-
-def _died(study: Study, job: Job, error: str) -> dict[str, Any]:
-    repeat, names, _ = job
-    return {job_key(study, repeat, name): failure(error) for name in names}
