@@ -10,7 +10,7 @@ import numpy as np
 from ..baselines import chooses_size
 from ..candidates import by_column
 from ..checks import is_number, is_whole
-from ..messages import Argument, Message, Words, counted
+from ..messages import counted
 from ..tasks import task_named
 from .identity import described
 from .inputs import Data, named_methods, plain_number, read_data
@@ -137,21 +137,10 @@ def _check(study: Study, repeats: int) -> None:
         raise ValueError(f"repeats must be a whole number above zero, got {repeats!r}.")
     counted = study.screen is not None and not callable(study.screen)
     if counted and not (is_whole(study.screen) and study.screen >= 1):
-        raise ValueError(
-            Message(
-                Argument("screen"),
-                " must be a number of columns to keep",
-                Words(", or a function"),
-                f", got {study.screen!r}.",
-            )
-        )
+        raise ValueError(f"screen must be a number of columns to keep, or a function, got {study.screen!r}.")
     most = min(M, study.screen) if counted else M
     if study.size is not None and not (is_whole(study.size) and 1 <= study.size <= most):
-        raise ValueError(
-            Message(
-                Argument("size"), f" must be a whole number from 1 to {most}, the columns left, got {study.size!r}."
-            )
-        )
+        raise ValueError(f"size must be a whole number from 1 to {most}, the columns left, got {study.size!r}.")
     known = study.reference in study.methods and chooses_size(study.methods[study.reference])
     if study.size is None and not known:
         raise ValueError(
@@ -167,10 +156,7 @@ def _check(study: Study, repeats: int) -> None:
     share = study.test_size / N if is_whole(study.test_size) else study.test_size
     if not is_number(share) or not 0 < share < 1:
         raise ValueError(
-            Message(
-                Argument("test_size"),
-                f" must be a share between 0 and 1, or a number of rows below {N}, got {study.test_size!r}.",
-            )
+            f"test_size must be a share between 0 and 1, or a number of rows below {N}, got {study.test_size!r}."
         )
     _check_split(study.data, min(share, 1 - share), study.test_size)
 
@@ -195,11 +181,7 @@ def _check_split(data: Data, smaller: float, test_size: Any) -> None:
     if strata is None:
         if len(data.y) * smaller < 2:
             raise ValueError(
-                Message(
-                    "Both parts must have at least two rows, got ",
-                    Argument("test_size", test_size),
-                    f" of {len(data.y)} rows.",
-                )
+                f"Both parts must have at least two rows, got test_size={test_size!r} of {len(data.y)} rows."
             )
         return
     values, counts = np.unique(strata, return_counts=True)
@@ -207,12 +189,8 @@ def _check_split(data: Data, smaller: float, test_size: Any) -> None:
         rarest = values[counts.argmin()]
         what = f"of class {data.classes[rarest]!r}" if data.classes else "with an event" if rarest else "without one"
         raise ValueError(
-            Message(
-                f"{counted(int(counts.min()), 'row')} {what}: too few, since both parts need some. ",
-                "Remove that class",
-                *(() if test_size is None else (", or change ", Argument("test_size", test_size))),
-                ".",
-            )
+            f"{counted(int(counts.min()), 'row')} {what}: too few, since both parts need some. Remove that class, or "
+            f"change test_size={test_size!r}."
         )
 
 
