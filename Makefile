@@ -40,7 +40,7 @@ demo: $(VENV)/.dev  ## select from the breast cancer data, and name the page to 
 	$(BIN)/variegate demo --overwrite
 
 paper: $(VENV)/.dev  ## the paper's experiments into experiments/: make paper DATA=folder
-	$(foreach name,$(EXPERIMENTS),$(BIN)/python -m experiments.$(name) --data "$(DATA)" --jobs 2 --out experiments/$(name) &&) true
+	$(foreach name,$(EXPERIMENTS),$(BIN)/python -m experiments.$(name) --data "$(DATA)" --n-jobs 2 --out experiments/$(name) &&) true
 
 test: $(VENV)/.dev  ## the test suite
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m "not slow and not real" $(PYTEST_ARGS)

@@ -13,6 +13,7 @@ FOR_USERS = {
     "UnreadableInput",
     "UnreadableModel",
     "StoreError",
+    "CannotWrite",
     "ImportError",
     "WrongOutcome",
     "ImmoderateColumn",
@@ -34,18 +35,9 @@ def text_of(node: ast.expr) -> str:
         return "".join(part.value if isinstance(part, ast.Constant) else "…" for part in node.values)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         return text_of(node.left) + text_of(node.right)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("Message", "Words"):
-        parts = node.args[:1] if node.func.id == "Words" else node.args
-        return "".join(text_of(part) or "…" for part in parts)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Argument":
-        value = "" if len(node.args) < 2 else f"={value_of(node.args[1])}"
-        return text_of(node.args[0]) + value
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "brief":
+        return text_of(node.args[0])
     return ""
-
-
-def value_of(node: ast.expr) -> str:
-    """The value of an argument, if it is a constant."""
-    return repr(node.value) if isinstance(node, ast.Constant) else "…"
 
 
 def errors_of(tree: ast.AST) -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ import pandas as pd
 
 QUICK = ("--max-iter", "3")
 N = 80  # patients
-SELECT = ("select", "data.csv", "--outcome", "y", "--exclude", "kind", *QUICK)
+SELECT = ("select", "data.csv", "--outcome", "y", "--drop", "kind", *QUICK)
 
 
 def data(n=60):

@@ -52,6 +52,15 @@ def kills(problem, size, rng):
     os._exit(1)
 
 
+def says_who(path, seconds):
+    """Write the number of this process into a file, then take a while."""
+    with open(f"{path}.new", "w") as file:
+        file.write(str(os.getpid()))
+    os.replace(f"{path}.new", path)
+    time.sleep(seconds)
+    return {}
+
+
 class Counted:
     """A similarity that counts how often this process has sent it."""
 

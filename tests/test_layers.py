@@ -7,7 +7,7 @@ from pathlib import Path
 import variegate
 
 LAYERS = [
-    {"checks", "compiled", "messages", "threads", "types", "writing"},
+    {"checks", "compiled", "messages", "settings", "threads", "types", "writing"},
     {"design", "gram", "sets"},
     {"dpp", "data"},
     {"similarity", "likelihoods", "priors", "screening", "metrics"},
@@ -22,6 +22,7 @@ LAYERS = [
     {"plots"},
     {"comparison"},
     {"report"},
+    {"run"},
     {"cli"},
 ]
 PACKAGE = Path(variegate.__file__).parent

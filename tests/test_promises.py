@@ -7,6 +7,7 @@ import inspect
 import pkgutil
 import re
 
+import click
 import pytest
 from experiments.paper.command import command_of
 
@@ -25,7 +26,8 @@ def signatures():
     found = {}
     for module in pkgutil.walk_packages(variegate.__path__, "variegate."):
         for name, value in vars(importlib.import_module(module.name)).items():
-            if name.startswith("_") or not str(getattr(value, "__module__", "")).startswith("variegate"):
+            ours = str(getattr(value, "__module__", "")).startswith("variegate")
+            if name.startswith("_") or not ours or isinstance(value, click.Command):
                 continue
             members = inspect.getmembers(value, callable) if inspect.isclass(value) else []
             for key, call in ((name, value), *members):

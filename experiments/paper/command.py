@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
+from variegate.cli import options
 from variegate.cli.cluster import connected
-from variegate.cli.options import cluster_option, run_options
 
 from . import EXPERIMENTS, run_experiment
 
@@ -28,14 +28,15 @@ def command_of(name: str) -> click.Command:
     @click.option("--config", type=click.Path(dir_okay=False), help="TOML file with settings that differ.")
     @click.option("--quick", is_flag=True, help="Run a small version, in about a minute.")
     @click.option("--quiet", "-q", is_flag=True, help="No progress and no warnings.")
-    @cluster_option
-    @run_options
-    def command(cluster: str | None, jobs: int | None, quiet: bool, **options: Any) -> None:
+    @options.cluster
+    @options.seed
+    @options.n_jobs
+    def command(cluster: str | None, n_jobs: int | None, quiet: bool, **options: Any) -> None:
         if quiet:
             warnings.simplefilter("ignore")
         try:
             with connected(cluster):
-                folder = run_experiment(name, n_jobs=jobs, verbose=not quiet, **options)
+                folder = run_experiment(name, n_jobs=n_jobs, verbose=not quiet, **options)
         except (ValueError, ImportError, OSError) as error:
             raise click.ClickException(str(error)) from None
         click.echo(folder / "README.md")

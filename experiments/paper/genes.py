@@ -66,7 +66,7 @@ def run(settings: Settings, data: Any, out: Path, running: Running) -> None:
         chosen_methods(settings.methods), genes.data.X, genes.data.y, task="classification",
         similarity=genes.phi, kernel=genes.kernel, screen=min(settings.screen, genes.data.X.shape[1]),
         size=settings.size, repeats=settings.repeats, test_size=settings.test_size, communities=labels,
-        reference=OURS, random_state=running.seed, n_jobs=running.n_jobs, store=out / "repeats.sqlite",
+        reference=OURS, random_state=running.seed, n_jobs=running.n_jobs, store=out / "repeats.jsonl",
         progress=running.verbose,
     )  # fmt: skip
     write_repeats(found, out)

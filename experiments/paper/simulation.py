@@ -15,8 +15,7 @@ import numpy as np
 import pandas as pd
 
 from variegate import metrics, plots
-from variegate.comparison.engine import Work, collect, is_done
-from variegate.comparison.store import Store
+from variegate.comparison import is_done, run_jobs
 
 from .designs import DESIGNS, DRAWN, PAIRS
 from .methods import COLOURS, MARKERS, OURS
@@ -65,11 +64,10 @@ def run(settings: Settings, data: Any, out: Path, running: Running) -> None:
     # more data sets and more levels may be added to a store; all else must be the same
     fixed = {name: value for name, value in asdict(settings).items() if name not in ("datasets", *DESIGNS)}
     call = {"kind": "simulation", "seed": running.seed, **fixed}
-    work = Work(run_task, (settings, running.seed), _died)
-    with Store(out / "datasets.sqlite", call) as store:
-        known = store.results()
-        left = [task for task in tasks if not is_done(known, _key(*task))]
-        found = collect(work, left, store, running.n_jobs, running.verbose)
+    found = run_jobs(
+        run_task, (settings, running.seed), lambda known: [task for task in tasks if not is_done(known, _key(*task))],
+        store=out / "datasets.jsonl", call=lambda: call, n_jobs=running.n_jobs, progress=running.verbose,
+    )  # fmt: skip
     results = {task: found[_key(*task)] for task in tasks}
     if failed := [result["error"] for result in results.values() if result["error"] is not None]:
         raise ValueError(f"{len(failed)} of {len(tasks)} simulations failed, the first with:\n{failed[0]}")
@@ -89,11 +87,7 @@ def run_task(shared: tuple[Settings, int], design: str, level: float, number: in
     try:
         return {key: {"rows": DESIGNS[design](settings, level, rng), "error": None}}
     except Exception:
-        return _died((design, level, number), traceback.format_exc().strip())
-
-
-def _died(task: tuple[Any, ...], error: str) -> dict[str, Any]:
-    return {_key(*task): {"rows": {}, "error": error}}
+        return {key: {"rows": {}, "error": traceback.format_exc().strip()}}
 
 
 def _key(design: str, level: float, number: int) -> str:

@@ -79,7 +79,7 @@ def run(settings: Settings, data: Any, out: Path, running: Running) -> None:
         splits = compare(
             chosen_methods(settings.methods), X, field.y, task="regression", similarity="columns", screen=measured,
             repeats=settings.repeats, test_size=N - n, points=field.centres, reference=OURS,
-            random_state=running.seed, n_jobs=running.n_jobs, store=out / f"repeats-{n}.sqlite",
+            random_state=running.seed, n_jobs=running.n_jobs, store=out / f"repeats-{n}.jsonl",
             progress=running.verbose,
         )  # fmt: skip
         found[n] = with_normal_heights(field, splits)

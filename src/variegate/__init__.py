@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .posterior import Posterior
     from .priors import bernoulli_prior, dpp_prior
     from .report import write_report
+    from .run import Run
     from .saving import load, save
 
 __all__ = [
@@ -54,6 +55,7 @@ __all__ = [
     "Panel",
     "Poisson",
     "Posterior",
+    "Run",
     "Sample",
     "Settings",
     "Target",
@@ -109,6 +111,7 @@ _NAMES = {
     "posterior": ("Posterior",),
     "priors": ("bernoulli_prior", "dpp_prior"),
     "report": ("write_report",),
+    "run": ("Run",),
     "saving": ("load", "save"),
 }
 _ROOM_OF = {name: room for room, names in _NAMES.items() for name in names}

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .messages import Argument, Message
 from .naming import find_positions
 from .similarity import group_codes, item_names
 from .types import FloatArray, IntArray
@@ -112,20 +111,13 @@ def choose_candidates(
     references = np.empty(0, dtype=np.int64) if references is None else references
     if groups is not None and np.isin(unit[always], np.delete(unit, always)).any():
         raise ValueError(
-            Message(
-                "A group has columns both inside and outside of ",
-                Argument("always_include"),
-                "; take all of them (a category by its name) or none.",
-            )
+            "A group has columns both inside and outside of always_include; take all of them (a category "
+            "by its name) or none."
         )
     open_ = np.ones(n_columns, dtype=bool)
     open_[always] = False
     if not open_.any():
-        raise ValueError(
-            Message(
-                f"All {n_columns} columns are in ", Argument("always_include"), ": nothing is left to choose from."
-            )
-        )
+        raise ValueError(f"All {n_columns} columns are in always_include: nothing is left to choose from.")
     if kept is not None:
         open_ &= np.isin(unit, unit[kept])
     if varying is not None:

@@ -4,8 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .messages import Argument, Message
-
 RELIABLE = 0.7  # importance weights with a larger k̂ are unreliable
 OVERLOOKED = np.log(20.0)  # q overlooks a set about as good as the best one if it underrates it by this factor
 UNUSUAL = 0.05  # conditions with a lower probability under q are met by sets that the fit rarely drew
@@ -70,21 +68,16 @@ class Diagnostics(NamedTuple):
         if self.converged or self.largest_error is None:
             return []
         return [
-            Message(
-                f"Some probabilities are uncertain by up to {2 * self.largest_error:.2g} (two Monte Carlo errors of "
-                f"{self.largest_error:.2g}; {self.tol:g} was asked for): the chains were stopped before they agreed. "
-                "Allow more laps (",
-                Argument("max_iter"),
-                "), or read the probabilities with their errors.",
-            )
+            f"Some probabilities are uncertain by up to {2 * self.largest_error:.2g} (two Monte Carlo "
+            f"errors of {self.largest_error:.2g}; {self.tol:g} was asked for): the chains were stopped "
+            "before they agreed. Allow more laps (max_iter), or read the probabilities with their "
+            "errors.",
         ]
 
     def _bound_messages(self, bound: Bound) -> list[str]:
         found: list[str] = []
         if not self.converged:
-            found.append(
-                Message("The fit had not settled when it stopped: allow more iterations (", Argument("max_iter"), ").")
-            )
+            found.append("The fit had not settled when it stopped: allow more iterations (max_iter).")
         if bound.pareto_k > RELIABLE:
             found.append(
                 "Inclusion probabilities are rough: the true posterior has heavier tails than the fit "

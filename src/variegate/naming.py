@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .data import did_you_mean
-from .messages import Argument, Message
+from .messages import brief
 from .sets import as_index_set
 from .types import IntArray
 
@@ -44,15 +44,11 @@ def _positions(label: Any, names: npt.NDArray[Any], what: str, labels: Sequence[
     if len(found) == 0:
         close = did_you_mean(str(label), [*names, *(other for other in labels if isinstance(other, str))])
         raise ValueError(
-            Message(
-                Argument(what), f": there is no feature called {label!r} among the {len(names)} columns{close or '.'}"
-            )
+            brief(f"{what}: there is no feature called {label!r} among the {len(names)} columns{close or '.'}")
         )
     if len(found) > 1:
         raise ValueError(
-            Message(
-                Argument(what), f": columns {found[:5].tolist()} are all called {label!r}; give a position instead."
-            )
+            brief(f"{what}: columns {found[:5].tolist()} are all called {label!r}; give a position instead.")
         )
     return [int(found[0])]
 

@@ -3,6 +3,7 @@
 Pure functions of a `Selection` or a fitted estimator, including one read by `load`.
 """
 
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,9 @@ from .threads import one_blas_thread
 from .types import FloatArray, IntArray
 
 DIVERSITIES = (0.0, 1.0, 2.0, 4.0, 8.0)  # of the frontier
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # first characters of a spreadsheet formula
+_DIGITS = r"(inf|[\d.]+(e[-+]?\d+)?)"
+NUMBER = re.compile(rf"[-+]?{_DIGITS} ± {_DIGITS}( [↑↓]\*+)?")  # as in the summary of a comparison; not a formula
 FEW = 5  # features in its middle if none are chosen
 LISTED = 100_000  # columns; in a larger table, those that were screened out are not listed
 GROUP_COLUMNS = [
@@ -311,3 +315,23 @@ def coefficient_terms(found: Selection, outcome: Outcome) -> tuple[dict[int, Ter
         for column, mean, scale in zip(columns, [*law.mean, *law.covariates], law.scales, strict=True):
             rows.setdefault(int(column), []).append((component.weight, mean, scale))
     return {column: Terms(*np.array(values).T) for column, values in rows.items()}, float(law.dof)
+
+
+def csv_text(table: pd.DataFrame, **options: Any) -> str:
+    """Return a table as CSV; text that a spreadsheet would run as a formula gets a leading apostrophe.
+
+    >>> print(csv_text(pd.DataFrame({"feature": ["=1+1", "-1.6 ± 0.1"], "-x": [1.0, -2.0]})), end="")
+    feature,'-x
+    '=1+1,1.0
+    -1.6 ± 0.1,-2.0
+    """
+    tame = table.rename(columns=_tame)
+    for name, kind in zip(tame.columns, tame.dtypes, strict=True):
+        if not pd.api.types.is_numeric_dtype(kind):
+            tame[name] = tame[name].map(_tame)
+    return str(tame.to_csv(index=False, lineterminator="\n", **options))
+
+
+def _tame(value: Any) -> Any:
+    formula = isinstance(value, str) and value.startswith(FORMULA) and not NUMBER.fullmatch(value)
+    return f"'{value}" if formula else value

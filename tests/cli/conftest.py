@@ -31,6 +31,12 @@ def run(capsys):
     return call
 
 
+@pytest.fixture(autouse=True)
+def few_splits(monkeypatch):
+    """Two splits to compare on, instead of five."""
+    monkeypatch.setattr("variegate.cli.select.REPEATS", 2)
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A working directory with data.csv: six features, y and kind (two classes) that depend on a and d."""

@@ -1,31 +1,28 @@
 """The other commands, and what all of them share."""
 
-import ast
 import io
 import json
-import pickle
 import re
 import subprocess
 import sys
-from pathlib import Path
+from dataclasses import fields
 
-import click
 import numpy as np
 import pandas as pd
 import pytest
 
-import variegate
 import variegate as vg
 from cli_problems import QUICK, SELECT, data
 from variegate.baselines import METHODS
 from variegate.baselines.choose import chooses_size
 from variegate.cli import options
 from variegate.cli.main import cli
-from variegate.cli.messages import as_option, heard_warnings, say, told
+from variegate.cli.messages import heard_warnings, say
 from variegate.cli.outcomes import outcome_task
 from variegate.cli.show import show_table
 from variegate.comparison import MEASURES
-from variegate.messages import Argument, Message, Words
+from variegate.settings import METHODS as KNOWN
+from variegate.settings import SIZED_BY_THEMSELVES, Settings
 
 # --- report, compare -----------------------------------------------------------------------------------------------
 
@@ -45,10 +42,10 @@ def test_the_page_again(run, fitted, folder):
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("run.json", "[1]", "found/run.json: not the record of a run"),
-        ("run.json", '{"data": 3}', "found/run.json: not the record of a run"),
+        ("run.json", "[1]", "found/run.json: not readable"),
+        ("run.json", '{"data": 3}', "found/run.json: not readable"),
         ("comparison.csv", "", "found/comparison.csv: not readable"),
-        ("comparison.csv", "a,b\n1,2\n", "found/comparison.csv: not the scores of a comparison"),
+        ("comparison.csv", "a,b\n1,2\n", "found/comparison.csv: not readable"),
         ("comparison.csv", "repeat,method,metric,value\n0,omp,R2,high\n", "found/comparison.csv: not readable"),
     ],
 )
@@ -62,7 +59,7 @@ def test_strange_files_beside_the_model(run, fitted, folder, name, text, said):
 
 
 def test_methods_side_by_side(run, folder):
-    command = ("compare", "data.csv", "--outcome", "y", "--exclude", "kind", "--repeats", "2", "--size", "2")
+    command = ("compare", "data.csv", "--outcome", "y", "--drop", "kind", "--repeats", "2", "--size", "2")
     ran = run(*command, "--methods", "omp,univariate", "--out", "scores.csv")
     assert ran.code == 0, ran.err
     shown = pd.read_csv(io.StringIO(ran.out), sep="\t")
@@ -82,7 +79,7 @@ def test_methods_side_by_side(run, folder):
 
 
 def test_a_single_split_has_no_spread(run, folder):
-    ran = run("compare", "data.csv", "--outcome", "y", "--exclude", "kind", "--methods", "omp", "--size", "2",
+    ran = run("compare", "data.csv", "--outcome", "y", "--drop", "kind", "--methods", "omp", "--size", "2",
               "--repeats", "1")  # fmt: skip
     assert ran.code == 0, ran.err
     assert "nan" not in ran.out
@@ -115,10 +112,10 @@ def test_similarity_from_files(run, folder):
     assert min(K[0, 1], K[0, 2]) > K[0, 3]  # a is next to b and c, not to d
     assert K[0, 2] > K[0, 5]
     (folder / "groups.csv").write_text("name,group\na,1\nb,1\nc,2\nd,2\ne,\nf,\n")
-    K = similarity_of(run, "--groups", "groups.csv")
+    K = similarity_of(run, "--labels", "groups.csv")
     np.testing.assert_allclose(K[0], [1, 0.9, 0, 0, 0, 0], atol=1e-12)
     (folder / "sets.gmt").write_text("one\tx\ta\tb\ntwo\tx\tc\td\nthree\tx\te\tf\n")
-    K = similarity_of(run, "--groups", "sets.gmt")
+    K = similarity_of(run, "--labels", "sets.gmt")
     np.testing.assert_allclose(K[0], [1, 1, 0, 0, 0, 0], atol=1e-6)
     (folder / "edges.csv").write_text("a,hub\nb,hub\nhub,c\nc,d\nd,e\ne,f\n")
     K = similarity_of(run, "--network", "edges.csv")
@@ -127,8 +124,8 @@ def test_similarity_from_files(run, folder):
 
 def test_longitude_and_latitude(run, folder):
     rows = zip("abcdef", (-179, 179, 0, 10, 20, 30), strict=True)
-    (folder / "places.csv").write_text("name,lon,lat\n" + "".join(f"{n},{lon},0\n" for n, lon in rows))
-    K = similarity_of(run, "--coordinates", "places.csv", "--lonlat")
+    (folder / "places.csv").write_text("name,Latitude,Longitude\n" + "".join(f"{n},0,{lon}\n" for n, lon in rows))
+    K = similarity_of(run, "--coordinates", "places.csv")
     assert K[0, 1] > 0.99  # neighbours across the date line
 
 
@@ -139,8 +136,8 @@ def test_samples_in_columns(run, folder):
     turned.to_csv("turned.tsv", sep="\t", index=False)
     frame[["sample", "y"]].to_csv("outcome.csv", index=False)
     ran = run(
-        "select", "turned.tsv", "--samples", "columns", "--id-column", "entrez", "--exclude", "gene",
-        "--outcome", "y", "--outcome-table", "outcome.csv", *QUICK,
+        "select", "turned.tsv", "--samples", "columns", "--id-column", "entrez", "--drop", "gene",
+        "--outcome", "outcome.csv:y", *QUICK,
     )  # fmt: skip
     assert ran.code == 0, ran.err
     table = pd.read_csv("variegate-out/selection.csv", dtype={"feature": str})
@@ -178,8 +175,8 @@ def test_help_tells_of_every_option(run):
 
 
 def test_methods_known_to_the_command_line_are_those_there_are():
-    assert list(options.METHODS) == list(METHODS)
-    assert set(options.SIZED_BY_THEMSELVES) == {name for name in METHODS if chooses_size(name)}
+    assert list(KNOWN) == list(METHODS)
+    assert set(SIZED_BY_THEMSELVES) == {name for name in METHODS if chooses_size(name)}
 
 
 @pytest.mark.parametrize(
@@ -205,52 +202,13 @@ def test_names_with_commas():
     assert options.NAMES.convert(["a,b", "c"], None, None) == ("a,b", "c")
 
 
-@pytest.mark.parametrize(
-    ("argument", "option"),
-    [
-        (Argument("task", "classification"), "--task classification"),
-        (Argument("id_column"), "--id-column"),
-        (Argument("n_features_to_select", 3), "--size 3"),
-        (Argument("drop", ["a, b"]), "--exclude 'a,, b'"),
-    ],
-)
-def test_python_s_arguments_are_told_as_options(argument, option):
-    assert as_option(argument) == option
-    message = Message("say ", argument, ".")
-    assert str(message) == f"say {argument}."
-    assert told(ValueError(message)) == f"say {option}."
-
-
-def test_every_argument_that_a_message_names_is_an_option_somewhere():
-    """Advice must be something that can be typed; what only Python has is told by `Words`."""
-    named = {
-        node.args[0].value
-        for path in Path(variegate.__file__).parent.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Argument" and node.args
-        if isinstance(node.args[0], ast.Constant)
-    }
-    assert [name for name in named if "no such option" in as_option(Argument(name))] == []
-
-
-def test_an_option_of_another_command_is_none_here():
-    with click.Context(cli.commands["predict"]):
-        assert as_option(Argument("max_iter")) == "max_iter (in Python; there is no such option)"
-    with click.Context(cli.commands["select"]):
-        assert as_option(Argument("max_iter")) == "--max-iter"
-
-
-def test_what_only_python_has_is_not_told_as_if_it_were_here():
-    message = Message(
-        "omp failed", Words("; see .failures"), ": ", Words("predict()", "`variegate predict`"), " works."
-    )
-    assert str(message) == "omp failed; see .failures: predict() works."
-    assert told(message) == "omp failed: `variegate predict` works."
-
-
-def test_messages_survive_another_process():
-    error = pickle.loads(pickle.dumps(ValueError(Message("give ", Argument("size")))))
-    assert told(error) == "give --size"
+def test_settings_are_the_options_of_select(run):
+    """The rest says where the run takes place and what is shown."""
+    params = {str(parameter.name) for parameter in cli.commands["select"].params}
+    rest = {"out", "overwrite", "cluster", "json", "quiet", "config"}
+    assert {field.name for field in fields(Settings)} == params - rest
+    assert len(params - {"table"}) <= 35
+    assert run("select", "--help").out.index("--size") < run("select", "--help").out.index("--task")
 
 
 def test_warnings_are_told_once(capsys):

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*Zarr (V3|format 3) specificati
 N, M = 60, 40
 X = genotypes(N, M)
 Y = X[:, 3] - X[:, 20] + 0.5 * X[:, 35] + 0.5 * np.random.default_rng(1).normal(size=N)
+HEIGHT = ("--outcome", "trait.tsv:height")
 QUICK = ("--max-iter", "4", "--screen", "8", "--expected-size", "0.1", "--out", "found", "--overwrite")
 
 
@@ -150,7 +151,7 @@ WRONG = {
     "another fam": (fewer_people, "scan.bed", "scan.bed: expected 523 bytes for the 52 individuals of scan.fam and "
         "the 40 variants of scan.bim, got 603: they do not belong together; copy all three again"),
     "unknown ids": (other_ids, "scan.bed", "trait.tsv: no sample of scan.bed has an outcome in it: ids are 's0' in "
-        "scan.bed, 'ptranger' in trait.tsv; use the same ids in both, or give --outcome-id COLUMN"),
+        "scan.bed, 'ptranger' in trait.tsv; use the same ids in both, in the first column of trait.tsv"),
     "zarr with a hole": (hole, "scan.zarr", "scan.zarr: 1 of 12 chunks are missing and would read as 0.0; copy it "
         "again, or, if they hold only 0.0, write it with config={'write_empty_chunks': True}"),
     "no fam": (no_fam, "scan.bed", "scan.fam: expected a file, found none; a .bed file needs its .bim and .fam next "
@@ -233,7 +234,7 @@ def with_people(folder, **outcomes):
 def test_predictions_with_covariates_from_the_second_table(run, folder, kind):
     people = with_people(folder, height=lambda eta, years, rng: eta + rng.normal(size=len(eta)))
     where, beside = f"scan.{kind}", ("--outcome-table", "people.csv")
-    assert run("select", where, *beside, "--outcome", "height", "--always-include", "age", *QUICK).code == 0
+    assert run("select", where, "--outcome", "people.csv:height", "--always-include", "age", *QUICK).code == 0
     ran = run("predict", "found", where, *beside, "--out", "new.csv")
     assert ran.code == 0, ran.err
     assert "1 of 60 samples are not in people.csv and were left out" in ran.err
@@ -247,20 +248,19 @@ def test_predictions_with_covariates_from_the_second_table(run, folder, kind):
     assert run("predict", "found", where, *beside).last_line.endswith("sample 's5' occurs twice; remove one")
 
 
-@pytest.mark.parametrize("ids", [[], ["--outcome-id", "id"]])
 @pytest.mark.parametrize("table", ["scan.npy", "scan.csv"])
-def test_outcomes_and_ids_are_no_covariates(run, folder, table, ids):
+def test_outcomes_and_ids_are_no_covariates(run, folder, table):
     """The ids are numbers, which could be measurements."""
     people = with_people(folder, height=lambda eta, years, rng: eta).reset_index()
     people["id"] = people["id"].str.removeprefix("s")
     people.to_csv("people.csv", index=False)
     (folder / "scan.rows.txt").write_text("".join(f"{i}\n" for i in range(N)))
     pd.DataFrame(X, columns=[f"v{j}" for j in range(M)]).rename_axis("id").to_csv("scan.csv")
-    beside = ("--outcome-table", "people.csv", "--outcome", "height", *ids)
+    beside = ("--outcome", "people.csv:height")
     for name, said in (("height", "height' "), ("id", "id' holds the ids of people.csv; give others")):
         ran = run("select", table, *beside, "--always-include", f"age,{name}", *QUICK)
         assert ran.code == 1
-        assert f"--always-include: '{said}" in ran.last_line
+        assert f"always_include: '{said}" in ran.last_line
 
 
 @pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
@@ -275,7 +275,12 @@ def test_an_infinite_covariate_is_named(run, folder):
 def test_exposures_of_a_large_table_are_used(run, folder):
     people = with_people(folder, cases=lambda eta, years, rng: rng.poisson(years * np.exp(0.3 * eta)))
     beside = ("--outcome-table", "people.csv", "--exposure", "years")
-    assert run("select", "scan.bed", "--counts", "cases", *beside, *QUICK).code == 0
+    assert (
+        run(
+            "select", "scan.bed", "--outcome", "people.csv:cases", "--task", "counts", "--exposure", "years", *QUICK
+        ).code
+        == 0
+    )
     ran = run("predict", "found", "scan.bed", *beside, "--out", "new.csv")
     assert ran.code == 0, ran.err
     rows = pd.DataFrame(X[1:], columns=[f"v{j}" for j in range(M)])
@@ -315,11 +320,6 @@ def test_variants_without_names_are_found_in_a_table_in_memory(run, folder):
         assert ran.code == 0, ran.err
 
 
-def test_methods_are_compared_in_memory(run, folder):
-    ran = run("compare", "scan.npy", "--outcome", "height", "--outcome-table", "trait.tsv")
-    assert ran.last_line.endswith("variegate compare needs a table in memory, but scan.npy is read in blocks")
-
-
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_wrong_is_said_in_one_line(run, folder, name):
     spoil, table, message = WRONG[name]
@@ -338,23 +338,29 @@ def test_an_empty_folder_is_no_zarr(run, folder):
     assert ran.err.count("\n") == 1
 
 
+MISUSE = [
+    (("select", "scan.bed", *HEIGHT, "--frontier"), "--frontier needs a table in memory"),
+    (("select", "scan.bed", *HEIGHT, "--compare", "lasso"), "--compare needs a table in memory"),
+    (("select", "scan.bed", *HEIGHT, "--drop", "v1"), "--drop needs a table in memory"),
+    (("select", "scan.bed", *HEIGHT, "--classes", "a,b"), "--classes needs a table in memory"),
+    (("select", "scan.bed", *HEIGHT, "--missing", "impute"), "--missing needs a table in memory"),
+    (("compare", "scan.npy", *HEIGHT), "compare needs a table in memory"),
+    (("select", "scan.bed", "--outcome", "height"), "scan.bed has no outcome; give --outcome FILE:COLUMN"),
+    (("select", "none.npy", "--outcome", "blank.csv:y"), "none.npy: the table must have samples and features"),
+    (("select", "some.npy", "--outcome", "blank.csv:y"), "blank.csv: y must have an outcome for some sample"),
+]
+
+
 @pytest.mark.parametrize(
-    "options",
-    [("--frontier",), ("--compare", "lasso"), ("--exclude", "v1"), ("--classes", "a,b"), ("--missing", "impute")],
+    ("arguments", "message"), MISUSE, ids=lambda value: " ".join(value) if isinstance(value, tuple) else ""
 )
-def test_options_for_tables_in_memory(run, folder, options):
-    ran = run("select", "scan.bed", "--outcome", "trait.tsv:height", "--quiet", *options, *QUICK)
-    assert ran.code == 1
-    expected = f"{options[0]} needs a table in memory, but scan.bed is read in blocks; remove it"
-    assert ran.err == f"variegate: error: {expected}\n"
-
-
-def test_an_outcome_is_needed(run, folder):
-    ran = run("select", "scan.bed", "--outcome", "height", "--quiet", *QUICK)
-    assert ran.last_line == (
-        "variegate: error: scan.bed has no outcome; give --outcome FILE:COLUMN, or --outcome-table FILE with the "
-        "column"
-    )
+def test_what_a_large_table_cannot_do_is_said_in_one_line(run, folder, arguments, message):
+    np.save("none.npy", np.ones((0, 3)))
+    np.save("some.npy", np.ones((4, 3)))
+    pd.DataFrame({"id": range(1, 5), "y": np.nan}).to_csv("blank.csv", index=False)
+    ran = run(*arguments, "--quiet")
+    assert (ran.code, ran.err.count("\n")) == (1, 1)
+    assert message in ran.err
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
@@ -367,13 +373,3 @@ def test_a_scheduler_that_is_not_there(run, folder, monkeypatch):
     assert ran.err.count("\n") == 1
     assert ran.err.startswith("variegate: error: --cluster: no Dask scheduler at tcp://127.0.0.1:1 (")
     assert ran.err.endswith("start one with `dask scheduler`, and workers with `dask worker ADDRESS`\n")
-
-
-def test_nothing_to_read_is_told(run, folder):
-    np.save("none.npy", np.ones((0, 3)))
-    np.save("some.npy", np.ones((4, 3)))
-    pd.DataFrame({"id": range(1, 5), "y": np.nan}).to_csv("blank.csv", index=False)
-    ran = run("select", "none.npy", "--outcome", "blank.csv:y")
-    assert "none.npy: the table must have samples and features, got shape (0, 3)" in ran.last_line
-    ran = run("select", "some.npy", "--outcome", "blank.csv:y")
-    assert "blank.csv: y must have an outcome for some sample, got none" in ran.last_line

@@ -9,11 +9,15 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from cli_problems import QUICK, SELECT, data
+from cli_problems import QUICK, SELECT, N, data, patients
 
-Y = ("--outcome", "y", "--exclude", "kind", *QUICK)
+Y = ("--outcome", "y", "--drop", "kind", *QUICK)
+DIED = ("--time", "months", "--event", "status")
+COUNTS = ("--task", "counts")
+PRICES = ("--costs", "prices.csv", "--budget", "2")
 
 
 def left_over(folder):
@@ -26,11 +30,21 @@ TABLES = {
     "hole.csv": lambda: data().assign(c=[None, *range(59)]),
     "same.csv": lambda: data().assign(y=1.0),
     "names.csv": lambda: data().assign(c=[f"name {i}" for i in range(60)]),
+    "three.csv": lambda: data(3),
+    "one.csv": lambda: data(1),
+    "p.csv": lambda: patients().assign(
+        code=lambda frame: np.where(frame["status"] == "dead", 2, 1),
+        none=0,
+        same=3.0,
+        many=lambda frame: np.where(np.arange(N) == 2, 10**15, frame["code"]),
+    ),
 }
 TEXTS = {
     "edges.csv": "TP53,MDM2\nMDM2,ATM\n",
     "places.csv": "name,x\na,1\nb,2\n",
     "groups.csv": "name,group,more\na,1,2\n",
+    "prices.csv": "feature,price\na,1\nb,2\n",
+    "other.csv": "id,status\n1,dead\n",
     "wrong.toml": 'outcome = "y"\nscren = 3\n',
     "broken.toml": "outcome = \n",
     "list.json": "[1]",
@@ -69,47 +83,74 @@ MISUSE = [
     (("select", "data.csv", *Y, "--size", "2", "--expected-size", "3"), 2, "exclude each other"),
     (("select", "data.csv", *Y, "--task", "guess"), 2, "--task"),
     (("select", "data.csv", *Y, "--compare", "lasoo"), 2, "no method 'lasoo'"),
-    (("select", "data.csv", *Y, "--network", "edges.csv", "--groups", "groups.csv"), 2, "exclude each other"),
-    (("select", "data.csv", *Y, "--lonlat"), 2, "--lonlat needs --coordinates"),
+    (("select", "data.csv", *Y, "--network", "edges.csv", "--labels", "groups.csv"), 2, "exclude each other"),
+    (("select", "data.csv", *Y, "--bandwidth", "2"), 2, "--bandwidth needs --coordinates"),
     (("select", "data.csv", "--config", "wrong.toml"), 2, "no option 'scren'; did you mean 'screen'?"),
     (("select", "data.csv", "--config", "broken.toml"), 2, "broken.toml: not readable as TOML"),
-    (("select", "data.csv", "--config", "list.json"), 2, "list.json: expected options"),
+    (("select", "data.csv", "--config", "list.json"), 2, "list.json: expected the run.json"),
     (("select", "data.csv", "--config", "table.toml"), 2, "table.toml: size: expected one word or number"),
     (("select", "data.csv", "--config", "number.toml"), 2, "number.toml: no option 'select'"),
     (("select", "data.csv", "--config", "broad.toml"), 2, "'2.5' is not a valid integer"),
     (("select", "data.csv", "--config", "several.toml"), 2, "several.toml: outcome: expected one word or number"),
     (("select", "data.csv", "--config", "truth.toml"), 2, "truth.toml: seed: expected one word or number, got True"),
     (("select", "data.csv", "--config", "flag.toml"), 2, "flag.toml: overwrite: expected true or false"),
-    (("select", "data.csv", *Y, "--size", "1e9"), 2, "'1e9' is not a valid integer. "),
+    (("select", "data.csv", *Y, "--size", "1e9"), 2, "'1e9' is not a valid integer"),
     (("select", "data.csv", *Y, "--expected-size", "nan"), 2, "'nan' is not a finite number"),
     (("select", "data.csv", *Y, "--seed", "4294967296"), 2, "--seed"),
-    (("select", "data.csv", *Y, "--jobs", "0"), 2, "--jobs"),
+    (("select", "data.csv", *Y, "--n-jobs", "0"), 2, "--n-jobs"),
     (("select", "data.csv", *Y, "--compare", ","), 2, "expected names separated by commas"),
+    (("select", "data.csv", *Y, "--costs", "prices.csv"), 2, "belong together"),
+    (("select", "data.csv", *Y, "--budget", "2"), 2, "belong together"),
+    (("select", "data.csv", *Y, *PRICES, "--size", "2"), 2, "--budget and --size exclude each other"),
+    (("select", "data.csv", *Y, *PRICES, "--choose", "probability"), 2, "--budget and --choose"),
+    (("select", "p.csv", "--time", "months"), 2, "--time needs --event"),
+    (("select", "p.csv", "--time", "months", "--event", "months"), 2, "different columns, got 'months'"),
+    (("select", "p.csv", "--event", "status"), 2, "the outcome is missing"),
+    (("select", "p.csv", "--outcome", "a", *DIED), 2, "--outcome and --time exclude each other"),
+    (("select", "p.csv", "--outcome", "a", "--exposure", "b"), 2, "--exposure needs --task counts"),
+    (("select", "p.csv", "--outcome", "a", "--entry", "b"), 2, "--entry needs --time"),
+    (("select", "p.csv", *DIED, "--task", "regression"), 2, "--task needs --outcome"),
+    (("select", "p.csv", "--time", "p.csv:months", "--event", "other.csv:status"), 2, "must be in one file"),
+    (("select", "p.csv", "--outcome", "nowhere.csv:months"), 2, "there is no file nowhere.csv"),
     # reading, fitting or writing failed: 1
+    (("select", "data.csv", *Y, *PRICES), 1, "4 of 6 are not in it"),
+    (("select", "p.csv", "--time", "months", "--event", "code"), 1, "--event COLUMN=VALUE"),
+    (("select", "p.csv", "--time", "months", "--event", "code=9"), 1, "column 'code': never is '9'; it holds 1, 2"),
+    (("select", "p.csv", "--time", "a", "--event", "status"), 1, "column 'a', sample '2': must not be negative"),
+    (("select", "p.csv", "--time", "months", "--event", "none"), 1, "column 'none': must have happened"),
+    (("select", "p.csv", "--time", "same", "--event", "status"), 1, "column 'same': must vary"),
+    (("select", "p.csv", "--time", "month", "--event", "status"), 1, "did you mean 'months'?"),
+    (("select", "p.csv", *DIED, "--classes", "dead"), 1, "classes needs outcome"),
+    (("select", "p.csv", "--outcome", "a", *COUNTS), 1, "column 'a', sample '1': must be a count"),
+    (("select", "p.csv", "--outcome", "code", *COUNTS, "--exposure", "none"), 1, "'none', sample '1': must be above"),
+    (("select", "p.csv", "--outcome", "many", *COUNTS), 1, "'many', sample '3': must be a count of at most"),
+    (("select", "one.csv", "--outcome", "y"), 1, "at least two samples, got one"),
+    (("compare", "three.csv", "--outcome", "y", "--drop", "kind"), 1, "at least four rows"),
+    (("report", "."), 2, "no model.vg in the folder '.'"),
+    (("select", "data.csv", *Y, "--config", "data.csv"), 2, "give a .toml, or the run.json of a run"),
     (("select", "data.csv", "--outcome", "Y"), 1, "expected an outcome column 'Y', found"),
     (("select", "data.csv", "--outcome", "knid"), 1, "; did you mean 'kind'?"),
-    (("select", "data.csv", "--outcome", "y", *QUICK, "--exclude", "smple"), 1, "; did you mean 'sample'?"),
-    (("select", "data.csv", "--outcome", "y", "--exclude", "kind,y"), 1, "--exclude: 'y' belongs to the outcome"),
-    (("select", "data.csv", *Y, "--id-column", "y"), 1, "--id-column: 'y' belongs to the outcome"),
-    (("select", "data.csv", "--time", "y", "--event", "kind", "--exclude", "kind"), 1, "'kind' belongs to"),
-    (("select", "data.csv", *Y, "--outcome-table", "data.csv", "--outcome-id", "y"), 1, "--outcome-id: 'y' belongs"),
-    (("select", "data.csv", *Y, "--outcome-table", "data.csv"), 1, "leave it out by --exclude y"),
-    (("select", "names.csv", *Y), 1, "leave it out by --exclude c, or say --id-column c or --categorical c"),
+    (("select", "data.csv", "--outcome", "y", *QUICK, "--drop", "smple"), 1, "; did you mean 'sample'?"),
+    (("select", "data.csv", "--outcome", "y", "--drop", "kind,y"), 1, "drop: 'y' belongs to the outcome"),
+    (("select", "data.csv", *Y, "--id-column", "y"), 1, "id_column: 'y' belongs to the outcome"),
+    (("select", "data.csv", "--time", "y", "--event", "kind", "--drop", "kind"), 1, "'kind' belongs to"),
+    (("select", "data.csv", "--outcome", "data.csv:y", "--drop", "kind"), 1, "leave it out by drop=['y']"),
+    (("select", "names.csv", *Y), 1, "drop=['c'], or say id_column='c' or categorical=['c']"),
     (("select", "data.csv", "--outcome", "kind", "--task", "regression"), 1, "regression needs numbers"),
     (("select", "data.csv", *Y, "--task", "classification"), 1, "too many for classes; use --task regression"),
-    (("select", "data.csv", "--outcome", "kind", "--exclude", "y", "--classes", "ill,dead"), 1, "no class 'dead'"),
+    (("select", "data.csv", "--outcome", "kind", "--drop", "y", "--classes", "ill,dead"), 1, "no class 'dead'"),
     (("select", "text.csv", *Y), 1, "text.csv, sample 's9'"),
-    (("select", "hole.csv", *Y), 1, "choose --missing drop_samples"),
+    (("select", "hole.csv", *Y), 1, "missing='drop_samples'"),
     (("select", "same.csv", *Y), 1, "the same for all samples"),
     (("select", "bytes.csv", *Y), 1, "bytes.csv"),
     (("select", "empty.csv", *Y), 1, "empty.csv"),
     (("select", "data.csv", *Y, "--network", "edges.csv"), 1, "edges.csv: features must be nodes"),
     (("select", "data.csv", *Y, "--network", "bytes.csv"), 1, "bytes.csv"),
-    (("select", "data.csv", *Y, "--coordinates", "places.csv"), 1, "leave them out by --exclude c,d,e,f"),
-    (("select", "data.csv", *Y, "--groups", "groups.csv"), 1, "groups.csv: expected two columns"),
-    (("select", "data.csv", *Y, "--always-include", "zz"), 1, "--always-include: there is no feature called 'zz'"),
-    (("select", "data.csv", *Y, "--size", "9"), 1, "--size must be between 1 and 6, the number of features"),
-    (("select", "data.csv", *Y, "--expected-size", "50"), 1, "--expected-size must be below"),
+    (("select", "data.csv", *Y, "--coordinates", "places.csv"), 1, "drop=['c', 'd', 'e', 'f']"),
+    (("select", "data.csv", *Y, "--labels", "groups.csv"), 1, "groups.csv: expected two columns"),
+    (("select", "data.csv", *Y, "--always-include", "zz"), 1, "always_include: there is no feature called 'zz'"),
+    (("select", "data.csv", *Y, "--size", "9"), 1, "must be between 1 and 6, the number of features"),
+    (("select", "data.csv", *Y, "--expected-size", "50"), 1, "expected_size must be below"),
     (("select", "data.csv", *Y, "--out", "a_file"), 2, "a_file"),
     (("select", "data.csv", *Y, "--out", "", "--overwrite"), 2, "got ''; for the current folder give '.'"),
     (("demo", "--out", "", "--overwrite"), 2, "got ''; for the current folder give '.'"),
@@ -133,12 +174,9 @@ def test_one_line_the_right_code_and_nothing_written(run, prepared, arguments, c
     assert ran.last_line.startswith("variegate: error: ")
     assert said in ran.last_line
     assert "Traceback" not in ran.err
+    assert code == 1 or ran.err.count("\n") == 1
     assert sum(line.startswith("variegate: error") for line in ran.err.splitlines()) == 1
     assert left_over(prepared) == []
-
-
-def test_usage_errors_are_a_single_line(run, prepared):
-    assert run("select", "data.csv", *Y, "--nonsense").err.count("\n") == 1
 
 
 def test_full_disk(run, folder):
@@ -155,12 +193,12 @@ def test_full_disk(run, folder):
     assert left_over(folder) == ["warm"]
 
 
-@pytest.mark.parametrize("where", ["save", "fitted", "findings"])
+@pytest.mark.parametrize("where", ["run.save", "cli.select.fitted", "run.findings"])
 def test_ctrl_c_leaves_nothing(run, folder, monkeypatch, where):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(f"variegate.cli.select.{where}", stop)
+    monkeypatch.setattr(f"variegate.{where}", stop)
     ran = run(*SELECT)
     assert ran.code == 130
     assert ran.last_line == "variegate: error: interrupted; nothing was written"
@@ -195,7 +233,7 @@ def test_signals(folder, number):
     """A real process, a real signal, while it works."""
     data(4000).to_csv("data.csv", index=False)
     code = "import sys; from variegate.cli import main; sys.exit(main(sys.argv[1:]))"
-    arguments = ("select", "data.csv", "--outcome", "kind", "--exclude", "y", "--compare", "lasso", "--repeats", "200")
+    arguments = ("select", "data.csv", "--outcome", "kind", "--drop", "y", "--compare", "lasso,omp,elastic_net")
     with subprocess.Popen([sys.executable, "-c", code, *arguments], stderr=subprocess.PIPE, text=True) as process:
         for line in process.stderr:
             if "fitting" in line:
@@ -230,7 +268,7 @@ def lives(path):
 def test_workers_do_not_outlive_a_ctrl_c(folder, send):
     data(2000).to_csv("data.csv", index=False)
     code = "import sys; from variegate.cli import main; sys.exit(main(sys.argv[1:]))"
-    more = ("--exclude", "y", "--methods", "variegate,lasso", "--size", "3", "--repeats", "200", "--jobs", "2")
+    more = ("--drop", "y", "--methods", "variegate,lasso", "--size", "3", "--repeats", "200", "--n-jobs", "2")
     command = [sys.executable, "-c", code, "compare", "data.csv", "--outcome", "kind", *more]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
         for line in process.stderr:
@@ -241,7 +279,6 @@ def test_workers_do_not_outlive_a_ctrl_c(folder, send):
             time.sleep(0.05)
         time.sleep(1.5)  # so that they work
         workers = workers_of(process.pid)
-        deaf = ["SigBlk:\t0000000000000002" in path.with_name("status").read_text() for path in workers.values()]
         send(process.pid, signal.SIGINT)
         rest = process.stderr.read()
         process.wait()
@@ -249,7 +286,6 @@ def test_workers_do_not_outlive_a_ctrl_c(folder, send):
     assert process.returncode == 130
     assert len(workers) == 2
     assert left == []
-    assert deaf == [True, True]  # whatever they do: some may still import
     assert "Traceback" not in rest
 
 

@@ -106,24 +106,6 @@ def test_a_budget_decides_the_size(run, folder):
     assert "a budget of 0.5" in nothing.err
 
 
-@pytest.mark.parametrize(
-    ("more", "code", "message"),
-    [
-        (("--costs", "prices.csv"), 2, "--costs and --budget belong together"),
-        (("--budget", "2"), 2, "--costs and --budget belong together"),
-        (("--costs", "prices.csv", "--budget", "2", "--size", "2"), 2, "--budget and --size exclude each other"),
-        (("--costs", "prices.csv", "--budget", "2", "--choose", "probability"), 2, "--budget and --choose"),
-        (("--costs", "prices.csv", "--budget", "2"), 1, "expected every feature, but 4 of 6 are not in it"),
-    ],
-)
-def test_prices_that_do_not_fit(run, folder, more, code, message):
-    prices(a=1, b=2)
-    ran = run(*SELECT, *more)
-    assert (ran.code, ran.out) == (code, "")
-    assert message in ran.last_line
-    assert not (folder / "variegate-out").exists()
-
-
 def test_only_the_panel_s_columns_are_needed(run, folder):
     assert run(*SELECT, "--size", 2, "--out", "found").code == 0
     model = vg.load("found/model.vg")
@@ -141,7 +123,7 @@ def test_only_the_panel_s_columns_are_needed(run, folder):
 
 
 def test_classes_by_the_rule(run, folder):
-    assert run("select", "data.csv", "--outcome", "kind", "--exclude", "y", *QUICK, "--out", "found").code == 0
+    assert run("select", "data.csv", "--outcome", "kind", "--drop", "y", *QUICK, "--out", "found").code == 0
     panel = vg.load("found/model.vg").panel_
     found, X = csv(run("predict", "found", "data.csv", "--panel").out), data()[panel.members]
     np.testing.assert_allclose(found[["probability[ill]", "probability[well]"]], panel.predict_proba(X), rtol=1e-9)
@@ -168,7 +150,12 @@ def test_survival_by_the_rule(run, folder):
 
 def test_counts_by_the_rule_in_proportion_to_the_exposure(run, folder):
     reads().to_csv("r.csv", index=False)
-    assert run("select", "r.csv", "--counts", "reads", "--exposure", "size", *QUICK, "--out", "found").code == 0
+    assert (
+        run(
+            "select", "r.csv", "--outcome", "reads", "--task", "counts", "--exposure", "size", *QUICK, "--out", "found"
+        ).code
+        == 0
+    )
     plain = csv(run("predict", "found", "r.csv", "--panel").out)
     found = csv(run("predict", "found", "r.csv", "--panel", "--exposure", "size").out)
     np.testing.assert_allclose(found["prediction"], reads()["size"] * plain["prediction"], rtol=1e-9)

@@ -11,7 +11,7 @@ import pytest
 import variegate as vg
 from cli_problems import QUICK, data
 
-CLASSES = ("select", "data.csv", "--outcome", "kind", "--exclude", "y", *QUICK)
+CLASSES = ("select", "data.csv", "--outcome", "kind", "--drop", "y", *QUICK)
 
 
 def csv(text):
@@ -219,7 +219,7 @@ def test_words_where_the_median_is_a_number(run, fitted):
 
 def test_a_model_that_uses_no_column_says_what_a_strange_table_lacks(run, folder):
     data().assign(y=np.random.default_rng(1).normal(size=60)).to_csv("noise.csv", index=False)
-    noise = ("noise.csv", "--outcome", "y", "--exclude", "kind", "--expected-size", "1e-9")
+    noise = ("noise.csv", "--outcome", "y", "--drop", "kind", "--expected-size", "1e-9")
     assert run("select", *noise, *QUICK, "--out", "found").code == 0
     pd.DataFrame({"sample": ["s", "t"], "other": [1.0, 2.0]}).to_csv("other.csv", index=False)
     ran = run("predict", "found/model.vg", "other.csv")

@@ -92,7 +92,7 @@ def test_categories_become_groups(tmp_path):
         assert table.features == ("x", "colour=blue", "colour=red", "n=1", "n=2")
         assert table.groups == (None, "colour", "colour", "n", "n")
         np.testing.assert_array_equal(table.X, [[1, 0, 1, 1, 0], [2, 1, 0, 0, 1], [3, 0, 1, 1, 0]])
-    phi = similarity.from_groups(table.groups)
+    phi = similarity.from_labels(table.groups)
     assert np.asarray(phi @ phi.T)[1].round(6).tolist() == [0, 1, 0.9, 0, 0]
 
 

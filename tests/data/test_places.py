@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from variegate.data import UnreadableInput
-from variegate.data.places import read_groups, read_places, read_prices, rows_of
+from variegate.data.places import read_labels, read_places, read_prices, rows_of
 
 
 def written(folder, text, name="map.tsv"):
@@ -63,11 +63,11 @@ def test_places_that_are_none(tmp_path, text, message):
 
 
 def test_groups(tmp_path):
-    assert read_groups(written(tmp_path, "f,g\na,01\nb,1\nc,\n")) == (("a", "b", "c"), ["01", "1", None])
+    assert read_labels(written(tmp_path, "f,g\na,01\nb,1\nc,\n")) == (("a", "b", "c"), ["01", "1", None])
     with pytest.raises(UnreadableInput, match="two columns, feature and group, got 3; leave others out"):
-        read_groups(written(tmp_path, "f,g,h\na,1,2\n"))
+        read_labels(written(tmp_path, "f,g,h\na,1,2\n"))
     with pytest.raises(UnreadableInput, match="features with different names, but 'a'"):
-        read_groups(written(tmp_path, "f,g\na,1\na,2\n"))
+        read_labels(written(tmp_path, "f,g\na,1\na,2\n"))
 
 
 def test_prices(tmp_path):

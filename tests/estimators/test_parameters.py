@@ -122,7 +122,7 @@ def test_four_pairs(prior, posterior, solver):
 def test_an_empty_set_is_said_and_predictions_go_on():
     noise = np.random.default_rng(1).normal(size=(N, M))
     y = np.random.default_rng(2).normal(size=N)
-    with pytest.warns(EmptySelectionWarning, match="worth measuring.*give n_features_to_select"):
+    with pytest.warns(EmptySelectionWarning, match="worth measuring.*give a size .n_features_to_select"):
         model = regress(expected_size=0.2, slab_precision=10.0).fit(noise, y)
     assert not model.support_.any()
     assert np.isfinite(model.predict(noise)).all()

@@ -27,8 +27,8 @@ BUILDERS = {
     "coordinates, several scales": lambda: similarity.from_coordinates(POINTS, [0.05, 0.3], rank=20),
     "positions": lambda: similarity.from_positions(POINTS[:, 0], LABELS, 0.2),
     "positions, low rank": lambda: similarity.from_positions(POINTS[:, 0], LABELS, 0.2, rank=20),
-    "groups": lambda: similarity.from_groups(LABELS),
-    "groups, low rank": lambda: similarity.from_groups(LABELS, rank=20),
+    "groups": lambda: similarity.from_labels(LABELS),
+    "groups, low rank": lambda: similarity.from_labels(LABELS, rank=20),
     "annotations": lambda: similarity.from_annotations(MEMBERS, [str(i) for i in range(40)]),
     "kernel": lambda: similarity.from_kernel(np.exp(-squareform(pdist(POINTS)) / 0.3), rank=12),
 }

@@ -23,14 +23,14 @@ def dense_groups(labels, within):
 
 
 def test_groups_are_exact_when_there_is_room():
-    phi = np.asarray(similarity.from_groups(LABELS, within=0.7))
+    phi = np.asarray(similarity.from_labels(LABELS, within=0.7))
     assert phi.shape == (40, 47)
     np.testing.assert_allclose(phi @ phi.T, dense_groups(LABELS, 0.7), atol=1e-12)
 
 
 def test_many_features_keep_the_similarity_within_groups_exact():
     labels = [i // 10 for i in range(2500)]
-    phi = np.asarray(similarity.from_groups(labels, within=0.9))
+    phi = np.asarray(similarity.from_labels(labels, within=0.9))
     K = dense_groups(labels, 0.9)
     assert phi.shape[1] <= 1000
     inside = K > 0
@@ -39,7 +39,7 @@ def test_many_features_keep_the_similarity_within_groups_exact():
 
 
 def test_more_groups_than_columns_stay_nearly_apart():
-    phi = np.asarray(similarity.from_groups(np.arange(3000) // 2, within=0.5, rank=200))
+    phi = np.asarray(similarity.from_labels(np.arange(3000) // 2, within=0.5, rank=200))
     assert phi.shape == (3000, 200)
     K = phi @ phi.T
     assert np.abs(K - dense_groups((np.arange(3000) // 2).tolist(), 0.5)).mean() < 0.07
@@ -48,7 +48,7 @@ def test_more_groups_than_columns_stay_nearly_apart():
 @pytest.mark.parametrize("rank", [1, 2, 3, 5, 46, 47, 60])
 @pytest.mark.parametrize("within", [0.0, 0.9])
 def test_groups_have_at_most_the_rank(rank, within):
-    phi = similarity.from_groups(LABELS, within=within, rank=rank)
+    phi = similarity.from_labels(LABELS, within=within, rank=rank)
     assert phi.shape == (40, min(rank, 47))
     np.testing.assert_allclose(np.linalg.norm(phi, axis=1), 1.0)
 
@@ -56,11 +56,11 @@ def test_groups_have_at_most_the_rank(rank, within):
 @pytest.mark.parametrize("labels", ["abc", None, 5, np.array([["a", "b"]]), [["a"], ["b", "c"]]])
 def test_what_is_no_list_of_labels(labels):
     with pytest.raises(ValueError, match="labels must be a list"):
-        similarity.from_groups(labels)
+        similarity.from_labels(labels)
 
 
 def test_features_without_a_label_are_alone():
-    phi = similarity.from_groups(["a", None, float("nan"), pd.NA, "a"])
+    phi = similarity.from_labels(["a", None, float("nan"), pd.NA, "a"])
     K = np.asarray(phi @ phi.T).round(12)
     np.testing.assert_array_equal(K, dense_groups(["a", 1, 2, 3, "a"], 0.9).round(12))
 
@@ -68,7 +68,7 @@ def test_features_without_a_label_are_alone():
 @pytest.mark.parametrize("within", [-0.1, 1.0, float("nan"), "0.5", None])
 def test_within_is_a_similarity(within):
     with pytest.raises(ValueError, match="within"):
-        similarity.from_groups(LABELS, within=within)
+        similarity.from_labels(LABELS, within=within)
 
 
 # annotations

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,49 +12,29 @@ from sklearn.datasets import load_breast_cancer
 
 from ..baselines import Problem
 from ..baselines import select as select_by
-from .clock import Clock
-from .files import new_folder, writing
-from .messages import say
-from .select import FILES, Answer, find_answer, write_answer
-from .show import show_table
+from ..run import FILES, Run
+from ..settings import Settings
+from ..writing import new_folder, writing
+from .files import may_replace
+from .select import run_select
 
 ALIKE = 0.9  # columns with a larger |r| are near-copies
 TABLE = "breast_cancer.csv"
 SIZE = 10  # up to six, OMP is as diverse; from ten on, the other methods take near-copies
 OTHERS = ("lasso", "omp")
-REPEATS = 3  # few, so that the demo takes about a minute
 
 
-def run_demo(options: Mapping[str, Any]) -> None:
-    """Write the table, select from it as a user would, and show the result."""
-    from .commands import select
-
-    out, quiet = Path(options["out"]), options["quiet"]
-    clock = Clock(quiet)
-    command = ["--outcome", "diagnosis", "--size", str(SIZE), "--compare", ",".join(OTHERS), "--repeats", str(REPEATS)]
-    with new_folder(out, (*FILES, TABLE), options["overwrite"], ()) as folder:
-        with writing(out):
-            write_table(folder / TABLE)
-        with select.make_context("select", [str(folder / TABLE), *command]) as ctx:
-            answer = find_answer({**ctx.params, "out": str(out), "quiet": quiet}, clock, str(out / TABLE))
-        _as_if_in_place(answer, out, command)
-        with writing(out):
-            write_answer(folder, answer, clock)
-    tell(answer, out / TABLE)
-    say(f"done in {clock.seconds:.0f} s", quiet)
+def run_demo(given: str, *, overwrite: bool, quiet: bool) -> None:
+    """Write the table, select from it as a user would, and show the near-copies."""
+    out = Path(given)
+    with new_folder(out, (*FILES, TABLE), may_replace(out, overwrite)) as folder, writing(out):
+        write_table(folder / TABLE)
+    settings = Settings(table=str(out / TABLE), outcome="diagnosis", size=SIZE, compare=OTHERS)
+    tell(run_select(settings, given, cluster=False, overwrite=True, json=False, quiet=quiet), out / TABLE)
     click.echo(
         "\nThe report shows which measurements can replace each other. Exclude one in its explorer\n"
-        "to see what to measure instead."
+        f"to see what to measure instead.\n\nOpen the report in a browser: {(out / 'report.html').resolve()}"
     )
-    click.echo(f"\nOpen the report in a browser: {(out / 'report.html').resolve()}")
-
-
-def _as_if_in_place(answer: Answer, out: Path, command: list[str]) -> None:
-    """Put the table's final path into the record, so that the run can be repeated."""
-    about, path = answer.about, str(out / TABLE)
-    about["inputs"] = {path: about["data"]["hash"]}
-    about["settings"]["table"] = about["data"]["path"] = path
-    about["command"] = shlex.join(["variegate", "select", path, *command])
 
 
 def write_table(path: Path) -> None:
@@ -67,29 +45,20 @@ def write_table(path: Path) -> None:
     table.to_csv(path, index=False)
 
 
-def tell(answer: Answer, path: Path) -> None:
-    """Show the selection, and the near-copies that each method selects."""
+def tell(run: Run, path: Path) -> None:
+    """Show the near-copies that each method selects."""
     frame = pd.read_csv(path)
-    X = frame.drop(columns="diagnosis")
-    y = np.unique(frame["diagnosis"], return_inverse=True)[1]
-    table = answer.found.selection
-    chosen = table[table["selected"]]
-    copies = near_copies(X, X.columns)
-    click.echo(f"\n{len(X)} tumours, {X.shape[1]} measurements; {len(copies)} pairs correlate above {ALIKE}.\n")
-    show_table(chosen.drop(columns=["selected", "role", "rank"]), f"The {len(chosen)} selected measurements")
-    rng = np.random.default_rng(0)
-    sets = {"variegate": list(chosen["feature"])}
+    X, y = frame.drop(columns="diagnosis"), np.unique(frame["diagnosis"], return_inverse=True)[1]
+    table, rng = run.found.selection, np.random.default_rng(0)
+    sets = {"variegate": list(table["feature"][table["selected"]])}
     for name in OTHERS:
         sets[name] = list(X.columns[select_by(name, Problem(X.to_numpy(), y, "classification"), SIZE, rng)])
-    click.echo(f"\nNear-copies (|r| above {ALIKE}) among {SIZE} measurements, by method:")
+    n_copies = len(near_copies(X, X.columns))
+    click.echo(f"\n{len(X)} tumours, {X.shape[1]} measurements; {n_copies} pairs correlate above {ALIKE}.")
+    click.echo(f"Near-copies (|r| above {ALIKE}) among {SIZE} measurements, by method:")
     for name, features in sets.items():
         pairs = [f"{a} ~ {b} ({r:.2f})" for a, b, r in near_copies(X, features)]
         click.echo(f"  {name}: {'; '.join(pairs) or 'none'}")
-    if answer.comparison is None:  # a warning has said why
-        return
-    scores = answer.comparison.summary()[["AUC", "largest |r|", "log det"]].reset_index()
-    click.echo(f"\nOn held-out tumours (mean ± sd over {REPEATS} splits):")
-    show_table(scores, "")
 
 
 def near_copies(X: pd.DataFrame, features: Any) -> list[tuple[str, str, float]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,13 +26,12 @@ from ..data import (
 )
 from ..large import ArrayTable, LargeTable, SomeRows, WithColumns, open_genotypes, open_large_table, open_on_cluster
 from ..messages import counted
+from ..settings import Settings
 from ..similarity import Positions
 from .messages import Failure
-from .outcomes import outcome_columns, outcome_name
 
 LARGE = (".bed", ".zarr", ".npy")
-IN_MEMORY = ("id_column", "exclude", "categorical", "classes", "delimiter", "compare", "frontier")
-USUAL = {"samples": "rows", "missing": "error"}
+IN_MEMORY = ("id_column", "drop", "categorical", "classes", "compare", "frontier", "samples", "missing")
 
 
 def is_read_in_blocks(path: str) -> bool:
@@ -39,28 +39,29 @@ def is_read_in_blocks(path: str) -> bool:
     return Path(path).suffix.lower() in LARGE
 
 
-def read_large_table(options: Mapping[str, Any]) -> tuple[LargeTable, Table, list[str]]:
+def read_large_table(settings: Settings, cluster: bool) -> tuple[LargeTable, Table, list[str]]:
     """Return the rows of a large table that have an outcome, a Table with their outcome, and notes."""
-    _check_outcome(options)
-    _check_in_blocks(options)
-    found = (open_on_cluster if options.get("cluster") else open_large_table)(options["table"])
+    check_in_blocks(settings)
+    if settings.second is None:
+        raise Failure(f"{settings.table} has no outcome; give --outcome FILE:COLUMN")
+    found = (open_on_cluster if cluster else open_large_table)(settings.table)
     N, M = found.shape
     if not N or not M:
-        raise Failure(f"{options['table']}: the table must have samples and features, got shape {(N, M)}")
+        raise Failure(f"{settings.table}: the table must have samples and features, got shape {(N, M)}")
     samples, names = _samples(found), names_of(found)
-    second = second_table(options["outcome_table"], options["outcome_id"])
-    y, where = _outcomes(options, second), second.where
+    second = second_table(settings.second, None)
+    y, where = _outcomes(list(settings.columns.values()), second), second.where
     if not len(y):
-        raise Failure(f"{where}: {outcome_name(options)} must have an outcome for some sample, got none")
-    rows = _known_rows(options, samples, y.index, where, "has an outcome in it")
-    notes = [f"opened {counted(N, 'sample')} and {counted(M, 'feature')} in {options['table']}"]
+        raise Failure(f"{where}: {settings.outcome_name} must have an outcome for some sample, got none")
+    rows = _known_rows(settings.table, samples, y.index, where, "has an outcome in it")
+    notes = [f"opened {counted(N, 'sample')} and {counted(M, 'feature')} in {settings.table}"]
     if len(rows) < N:
         notes.append(f"dropped {counted(N - len(rows), 'sample')} without an outcome in {where}")
     ids = samples[rows]
     chosen = found if len(rows) == N else SomeRows(found, rows)
-    further = [name for name in options.get("always_include") or () if name not in set(names)]
+    further = [name for name in settings.always_include if name not in set(names)]
     if further:
-        _check_apart(further, outcome_columns(options))
+        _check_apart(further, list(settings.columns.values()))
         chosen = WithColumns(chosen, _covariates(second, further, ids))
         names = np.concatenate([names, np.array(further, dtype=object)])
     outcome, columns = y.loc[ids].reset_index(drop=True), list(y.columns)
@@ -76,6 +77,22 @@ def read_large_table(options: Mapping[str, Any]) -> tuple[LargeTable, Table, lis
     return chosen, about, notes
 
 
+@dataclass(frozen=True)
+class NewData:
+    """What `variegate predict` was asked."""
+
+    model: str
+    table: str
+    panel: bool
+    samples: str
+    missing: str
+    id_column: str | None
+    categorical: tuple[str, ...]
+    outcome_table: str | None
+    exposure: str | None
+    level: float
+
+
 class NewSamples(NamedTuple):
     """Samples to predict: their table, their ids, and what their counts are proportional to, if that was given."""
 
@@ -84,27 +101,27 @@ class NewSamples(NamedTuple):
     exposure: NDArray[Any] | None
 
 
-def read_new_samples(options: Mapping[str, Any], always: list[str]) -> NewSamples:
+def read_new_samples(new: NewData, always: list[str]) -> NewSamples:
     """Open a large table for predictions; the exposure and columns of `always` that it lacks are elsewhere."""
-    _check_in_blocks(options)
-    found, exposure = open_large_table(options["table"]), options["exposure"]
+    check_in_blocks(new)
+    found = open_large_table(new.table)
     known, samples = set(names_of(found)), _samples(found)
     further = [name for name in always if name not in known]
-    wanted = further if exposure is None else [*further, exposure]
+    wanted = further if new.exposure is None else [*further, new.exposure]
     if not wanted:
         return NewSamples(found, samples, None)
-    if not options["outcome_table"]:
+    if not new.outcome_table:
         column = shortened(wanted[0])
-        raise Failure(f"{options['table']} has no column '{column}'; give --outcome-table FILE with that column")
-    second = second_table(options["outcome_table"], options["outcome_id"])
-    rows = _known_rows(options, samples, second.ids or (), second.where, "is in it")
+        raise Failure(f"{new.table} has no column '{column}'; give --outcome-table FILE with that column")
+    second = second_table(new.outcome_table, None)
+    rows = _known_rows(new.table, samples, second.ids or (), second.where, "is in it")
     if len(rows) < len(samples):
         left = f"{len(samples) - len(rows)} of {len(samples)} samples are not in {second.where} and were left out"
         warnings.warn(left, DataWarning, stacklevel=2)
         found, samples = SomeRows(found, rows), samples[rows]
     if further:
         found = WithColumns(found, _covariates(second, further, samples))
-    sizes = None if exposure is None else _covariates(second, [exposure], samples).columns(np.array([0]))[:, 0]
+    sizes = None if new.exposure is None else _covariates(second, [new.exposure], samples).columns(np.array([0]))[:, 0]
     return NewSamples(found, samples, sizes)
 
 
@@ -119,16 +136,14 @@ def _samples(table: LargeTable) -> NDArray[Any]:
     return np.array([str(i) for i in ids], dtype=object)
 
 
-def _known_rows(
-    options: Mapping[str, Any], samples: NDArray[Any], known: Iterable[Any], where: str, what: str
-) -> NDArray[np.int64]:
+def _known_rows(table: str, samples: NDArray[Any], known: Iterable[Any], where: str, what: str) -> NDArray[np.int64]:
     """Return the rows whose samples are known in the second table; there must be one."""
     ids = [str(i) for i in known]
     rows = np.flatnonzero(np.isin(samples.astype(str), ids))
     if not len(rows):
         raise Failure(
-            f"{where}: no sample of {options['table']} {what}: ids are {str(samples[0])!r} in {options['table']}, "
-            f"{ids[0] if ids else ''!r} in {where}; use the same ids in both, or give --outcome-id COLUMN"
+            f"{where}: no sample of {table} {what}: ids are {str(samples[0])!r} in {table}, "
+            f"{ids[0] if ids else ''!r} in {where}; use the same ids in both, in the first column of {where}"
         )
     return rows
 
@@ -136,7 +151,7 @@ def _known_rows(
 def _check_apart(further: list[str], outcomes: list[str]) -> None:
     for name in further:
         if name in outcomes:
-            raise Failure(f"--always-include: '{shortened(name)}' belongs to the outcome; give others")
+            raise Failure(f"always_include: '{shortened(name)}' belongs to the outcome; give others")
 
 
 def _covariates(second: RawTable, names: list[str], ids: NDArray[Any]) -> ArrayTable:
@@ -161,18 +176,17 @@ def _covariates(second: RawTable, names: list[str], ids: NDArray[Any]) -> ArrayT
     return ArrayTable(values, np.array(names, dtype=object))
 
 
-def large_positions(options: Mapping[str, Any], features: tuple[str, ...]) -> Positions:
+def large_positions(settings: Settings, features: tuple[str, ...]) -> Positions:
     """Read the positions of all features, from the table's own .bim or from another file."""
-    path, table = Path(options["coordinates"]), Path(options["table"])
-    how = {"bandwidth": options["bandwidth"] or "near", "rank": options["rank"], "seed": options["seed"]}
+    path, table = Path(str(settings.coordinates)), Path(settings.table)
+    how = {"bandwidth": settings.bandwidth or "near", "rank": None, "seed": settings.seed}
     if table.suffix.lower() == ".bed" and table.with_suffix(".bim").samefile(path):
         found = open_genotypes(table)
         return _placed(found.positions, found.chromosomes, len(features), how)
     places = read_places(path)
-    if places.points.shape[1] > 1 or options["lonlat"]:
+    if places.points.shape[1] > 1:
         raise Failure(f"{path}: must have one coordinate per feature because {table} is read in blocks; keep one")
-    known = set(places.names)
-    always = set(options.get("always_include") or ()) - known
+    always = set(settings.always_include) - set(places.names)
     rows = rows_of([name for name in features if name not in always], places.names, path, "coordinates", False)
     blocks = None if places.blocks is None else np.array(places.blocks, dtype=object)[rows]
     return _placed(places.points[rows, 0], blocks, len(features), how)
@@ -186,9 +200,8 @@ def _placed(positions: NDArray[Any], blocks: NDArray[Any] | None, n: int, how: M
     return Positions.of(np.concatenate([positions, np.zeros(further)]), blocks, **how)
 
 
-def _outcomes(options: Mapping[str, Any], second: RawTable) -> pd.DataFrame:
+def _outcomes(columns: list[str], second: RawTable) -> pd.DataFrame:
     """Return the known outcomes, indexed by sample id."""
-    columns = outcome_columns(options)
     for name in columns:
         check_column(second, name, "an outcome column")
     y = second.frame[columns].set_axis(pd.Index(second.ids or (), dtype=object))
@@ -202,21 +215,9 @@ def _check_once(frame: pd.DataFrame, where: str) -> None:
         raise Failure(f"{where}: sample {frame.index[frame.index.duplicated()][0]!r} occurs twice; remove one")
 
 
-def _check_outcome(options: Mapping[str, Any]) -> None:
-    if "methods" in options:
-        raise Failure(f"variegate compare needs a table in memory, but {options['table']} is read in blocks")
-    if not options["outcome_table"]:
-        raise Failure(
-            f"{options['table']} has no outcome; give --outcome FILE:COLUMN, or --outcome-table FILE with the column"
-        )
-
-
-def _check_in_blocks(options: Mapping[str, Any]) -> None:
-    """Reject options that need a table in memory."""
-    given = [name for name in IN_MEMORY if options.get(name)]
-    given += [name for name, usual in USUAL.items() if options.get(name, usual) != usual]
-    if given:
-        raise Failure(
-            f"--{given[0].replace('_', '-')} needs a table in memory, but {options['table']} is read in blocks; "
-            "remove it"
-        )
+def check_in_blocks(given: Any) -> None:
+    """Reject settings that need a table in memory."""
+    for name in IN_MEMORY:
+        if getattr(given, name, None) not in (None, (), False, "rows", "error"):
+            option = f"--{name.replace('_', '-')}"
+            raise Failure(f"{option} needs a table in memory, but {given.table} is read in blocks; remove it")

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 import click
 
 from .. import __version__
-from .clock import process_started
 from .commands import compare, demo, predict, report, select
 from .messages import FAILED, INTERRUPTED, OK, USAGE, explained, fail
 from .signals import interruptible
@@ -45,12 +44,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code; every failure is one line on stderr."""
     try:
         with interruptible():
-            typed = arguments is None
             cli.main(
                 args=None if arguments is None else list(arguments),
                 prog_name="variegate",
                 standalone_mode=False,
-                obj=process_started() if typed else time.perf_counter(),
+                obj=time.perf_counter(),
             )
         if sys.stdout is not None:  # the caller may have closed it
             sys.stdout.flush()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 import sys
 import warnings
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from typing import Any
 
 import click
 
-from ..messages import Argument, Message, brief
+from ..messages import brief
 
 OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 LONGEST = 2000  # characters in a message
@@ -52,7 +51,7 @@ def heard_warnings(quiet: bool) -> Iterator[list[dict[str, str]]]:
     heard: list[dict[str, str]] = []
 
     def show(message: Any, category: Any, *_: Any, **__: Any) -> None:
-        warning = {"kind": category.__name__, "text": told(message)}
+        warning = {"kind": category.__name__, "text": one_line(str(message))}
         if issubclass(category, UserWarning) and warning not in heard:
             heard.append(warning)
             say(f"warning: {warning['text']}", quiet)
@@ -64,41 +63,6 @@ def heard_warnings(quiet: bool) -> Iterator[list[dict[str, str]]]:
         yield heard
 
 
-# options whose names differ from the argument's
-_OPTIONS = {"n_features_to_select": "--size", "drop": "--exclude", "n_jobs": "--jobs"}
-
-
-def as_option(argument: Argument) -> str:
-    """Return the command-line option for a library argument.
-
-    >>> as_option(Argument("missing", "impute")), as_option(Argument("drop", ["a b"]))
-    ('--missing impute', "--exclude 'a b'")
-    """
-    option = _OPTIONS.get(argument.name, f"--{argument.name.replace('_', '-')}")
-    if not _has(option):
-        return f"{argument} (in Python; there is no such option)"
-    if argument.value is None or argument.value is True:
-        return option
-    names = isinstance(argument.value, list)  # separated by commas; a comma inside a name is doubled
-    value = ",".join(name.replace(",", ",,") for name in argument.value) if names else str(argument.value)
-    return f"{option} {shlex.quote(value)}"
-
-
-def _has(option: str) -> bool:
-    """Whether the running command has this option; if none is running, whether any command has it."""
-    from .main import cli
-
-    context = click.get_current_context(silent=True)
-    commands = [context.command] if context else cli.commands.values()
-    return any(option in parameter.opts for command in commands for parameter in command.params)
-
-
-def told(message: object) -> str:
-    """Return the text of an error or warning in one line, with options in place of arguments."""
-    said = message.args[0] if isinstance(message, Exception) and message.args else message
-    return one_line(said.in_shell(as_option) if isinstance(said, Message) else str(message))
-
-
 def explained(error: BaseException) -> str:
     """Describe an exception in one line; exceptions that the library does not raise on purpose are called bugs."""
     if isinstance(error, OSError) and error.strerror:
@@ -106,8 +70,8 @@ def explained(error: BaseException) -> str:
         return f"{place}{error.strerror}"
     if isinstance(error, MemoryError):
         return "out of memory; use --screen to keep fewer columns"
-    if isinstance(error, ValueError | ImportError | RuntimeError) and str(error):
-        return told(error)
+    if isinstance(error, ValueError | ImportError | RuntimeError | TimeoutError) and str(error):
+        return str(error)
     return f"{type(error).__name__}: {error}. This is a bug; set VARIEGATE_DEBUG=1 for the traceback"
 
 

@@ -12,11 +12,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..checks import WrongOutcome
-from ..data import labels, shortened
+from ..data import Table, labels, shortened
 from ..design import ImmoderateColumn
 from ..messages import counted
+from ..settings import Settings
 from ..tasks import count_rows, survival_rows
-from .messages import Failure, told
+from .messages import Failure
 
 FEW_VALUES = 10  # whole numbers with at most this many distinct values are read as classes
 MANY_CLASSES = 50
@@ -36,66 +37,48 @@ class Outcome(NamedTuple):
     notes: tuple[str, ...]
 
 
-def outcome_columns(options: Mapping[str, Any]) -> list[str]:
-    """Return the columns that are not features."""
-    given = [options[name] for name in ("outcome", "time", "event", "entry", "counts", "exposure")]
-    return [name for name in given if name is not None]
-
-
-def outcome_name(options: Mapping[str, Any]) -> str:
-    """Return the name of the outcome in the record and the report."""
-    return str(options["outcome"] or options["counts"] or f"{options['time']} until {options['event']}")
-
-
 @contextmanager
-def naming_columns(options: Mapping[str, Any], features: Sequence[str], samples: Sequence[str]) -> Iterator[None]:
+def naming_columns(path: str, second: str | None, columns: Mapping[str, str], table: Table) -> Iterator[None]:
     """Report an invalid column by its name, and an invalid outcome by file, column and sample."""
     try:
         yield
     except ImmoderateColumn as error:
-        name = shortened(features[error.column])
-        raise Failure(f"{options['table']}: columns must be of moderate size, got '{name}', {error.why}") from error
+        name = shortened(table.features[error.column])
+        raise Failure(f"{path}: columns must be of moderate size, got '{name}', {error.why}") from error
     except WrongOutcome as error:
-        file = options["outcome_table"] or options["table"]
-        sample = "" if error.row is None else f", sample '{shortened(samples[error.row])}'"
-        column = (options["outcome"] or options["counts"]) if error.what == "y" else options[error.what]
-        raise Failure(f"{file}, column '{shortened(column)}'{sample}: {told(error.must)}") from error
+        sample = "" if error.row is None else f", sample '{shortened(str(table.samples[error.row]))}'"
+        column = columns["outcome" if error.what == "y" else error.what]
+        raise Failure(f"{second or path}, column '{shortened(column)}'{sample}: {error.must}") from error
 
 
-def read_outcome(columns: Any, features: Sequence[str], options: Mapping[str, Any]) -> Outcome:
-    """Encode the outcome given by the options; `columns` is an array, or a data frame if there are several."""
-    if options["time"]:
-        return _survival(columns, options)
-    if options["counts"]:
-        return _counts(columns, options)
-    task, why = outcome_task(columns, str(options["outcome"]), options["task"])
-    y = np.asarray(columns, dtype=np.float64) if task == "regression" else labels(columns)
-    notes = (why, *_other_kinds(y, str(options["outcome"]), features)) if task == "regression" else (why,)
-    return Outcome(y, task, notes)
+def read_outcome(found: Any, features: Sequence[str], settings: Settings) -> Outcome:
+    """Encode the outcome of a run; `found` is an array, or a data frame if there are several columns."""
+    columns = settings.columns
+    if settings.time:
+        return _survival(found, columns, settings.happened)
+    name, exposure = columns["outcome"], columns.get("exposure")
+    if settings.task == "counts" and exposure is None:
+        return Outcome(count_rows(found), "counts", (f"counts of {name!r}",))
+    if settings.task == "counts":
+        return Outcome(count_rows(found[name], found[exposure]), "counts", (f"counts of {name!r} for {exposure!r}",))
+    task, why = outcome_task(found, name, settings.task)
+    y = np.asarray(found, dtype=np.float64) if task == "regression" else labels(found)
+    return Outcome(y, task, (why, *(_other_kinds(y, name, features) if task == "regression" else ())))
 
 
-def _survival(frame: pd.DataFrame, options: Mapping[str, Any]) -> Outcome:
-    entry = None if options["entry"] is None else frame[options["entry"]]
-    y = survival_rows(frame[options["time"]], frame[options["event"]], entry, happened=options["event_value"])
+def _survival(frame: pd.DataFrame, columns: Mapping[str, str], value: str | None) -> Outcome:
+    entry = frame[columns["entry"]] if "entry" in columns else None
+    y = survival_rows(frame[columns["time"]], frame[columns["event"]], entry, happened=value)
     happened = int(y["event"].sum())
-    told = f"survival: {happened} of {len(y)} samples had the event ({options['event']}), the others were censored"
-    few = (
-        (f"only {counted(happened, 'sample')} had the event: too few to learn much from",)
-        if happened < FEW_VALUES
-        else ()
-    )
-    all_had = (
-        f"no sample is censored: samples without the event need the time when they were last seen in "
-        f"--time {options['time']}; if it is missing they are dropped, and the result is about the others only",
-    )
-    return Outcome(y, "survival", (told, *few, *(all_had if happened == len(y) else ())))
-
-
-def _counts(found: Any, options: Mapping[str, Any]) -> Outcome:
-    if options["exposure"] is None:
-        return Outcome(count_rows(found), "counts", (f"counts of {options['counts']!r}",))
-    y = count_rows(found[options["counts"]], found[options["exposure"]])
-    return Outcome(y, "counts", (f"counts of {options['counts']!r} for {options['exposure']!r}",))
+    notes = [f"survival: {happened} of {len(y)} samples had the event ({columns['event']}), the others were censored"]
+    if happened < FEW_VALUES:
+        notes.append(f"only {counted(happened, 'sample')} had the event: too few to learn much from")
+    if happened == len(y):
+        notes.append(
+            "no sample is censored: samples without the event need the time when they were last seen in "
+            f"--time {columns['time']}; if it is missing they are dropped, and the result is about the others only"
+        )
+    return Outcome(y, "survival", tuple(notes))
 
 
 def _other_kinds(y: NDArray[Any], name: str, features: Sequence[str]) -> tuple[str, ...]:
@@ -105,7 +88,7 @@ def _other_kinds(y: NDArray[Any], name: str, features: Sequence[str]) -> tuple[s
         column = event.partition("=")[0]
         return (f"if {name!r} is the time until an event or until last seen, use --time {name} --event {column}",)
     if y.min() >= 0 and (y % 1 == 0).all() and y.max() < 100 * max(y.mean(), 1.0) and y.var() > y.mean():
-        return (f"if {name!r} holds counts, use --counts {name}",)
+        return (f"if {name!r} holds counts, use --task counts",)
     return ()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,89 +13,91 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..candidates import by_column
-from ..data import Source, Table, TextSource, did_you_mean, open_source, read_table, shortened, trusting
+from ..data import Source, Table, TableReport, TextSource, did_you_mean, open_source, read_table, shortened
 from ..estimators import DiverseCounts, DiverseRegressor, DiverseSelector, DiverseSurvival
 from ..large import LargeTable
 from ..messages import counted
 from ..saving import load
-from .files import inputs_of, new_file, writing
-from .inputs import reading_options
-from .large_inputs import is_read_in_blocks, names_of, read_new_samples
+from ..tables import csv_text
+from ..writing import as_json, new_file, writing
+from .files import inputs_of, may_replace
+from .large_inputs import NewData, is_read_in_blocks, names_of, read_new_samples
 from .messages import Failure, heard_warnings, say
 from .outcomes import naming_columns
-from .record import as_json
-from .show import csv_text, printable
+from .show import printable
 
 QUARTILES = (0.25, 0.5, 0.75)  # of the event times, at which survival is predicted
 
 
-def run_predict(options: Mapping[str, Any]) -> pd.DataFrame:
+def run_predict(new: NewData, given: str | None, *, overwrite: bool, json: bool, quiet: bool) -> None:
     """Read, predict, and write to stdout or to a file."""
-    if options["out"] is None:
-        predicted, text = _predicted(options)
-        click.echo(printable(text), nl=False)
-        return predicted
-    out = Path(options["out"])
+    if given is None:
+        click.echo(printable(_as_text(_predicted(new, quiet), json)), nl=False)
+        return
+    out, inputs = Path(given), inputs_of([new.model, new.table, new.outcome_table])
     # opened first, to fail before the work starts
-    with new_file(out, options["overwrite"], inputs_of(options)) as path:
-        predicted, text = _predicted(options)
+    with new_file(out, may_replace(out, overwrite), inputs) as path:
+        predicted = _predicted(new, quiet)
         with writing(out):
-            path.write_text(text, encoding="utf-8")
-    say(f"wrote {counted(len(predicted), 'prediction')} to {out}", options["quiet"])
-    return predicted
+            path.write_text(_as_text(predicted, json), encoding="utf-8")
+    say(f"wrote {counted(len(predicted), 'prediction')} to {out}", quiet)
 
 
-def _predicted(options: Mapping[str, Any]) -> tuple[pd.DataFrame, str]:
-    """Return the predictions as a frame and as text."""
-    with heard_warnings(options["quiet"]), trusting(options["trust"]):
-        model = load(options["model"])
-        predicted = _of_large(options, model) if is_read_in_blocks(options["table"]) else _of_table(options, model)
-    return predicted, as_json(predicted.to_dict("records")) + "\n" if options["as_json"] else csv_text(predicted)
+def _as_text(predicted: pd.DataFrame, json: bool) -> str:
+    return as_json(predicted.to_dict("records")) + "\n" if json else csv_text(predicted)
 
 
-def _of_table(options: Mapping[str, Any], model: DiverseSelector) -> pd.DataFrame:
-    how = reading_options(options)
-    source = open_source(options["table"], how["delimiter"], turned=how["samples"] == "columns")
-    header = tuple(source.columns) if isinstance(source, TextSource) and how["samples"] == "rows" else ()
-    _check_exposure(options, model)
-    table = _read(source, options, model, header)
-    named = {**options, "outcome": None, "counts": None}
-    with naming_columns(named, table.features, list(map(str, table.samples))):
-        X = _aligned(options, model, table, header)
-        found = predictions(model, X, options["level"], table.y, panel=options["panel"])
+def _predicted(new: NewData, quiet: bool) -> pd.DataFrame:
+    with heard_warnings(quiet):
+        model = load(new.model)
+        _check_exposure(new, model, quiet)
+        return _of_large(new, model) if is_read_in_blocks(new.table) else _of_table(new, model)
+
+
+def _of_table(new: NewData, model: DiverseSelector) -> pd.DataFrame:
+    source = open_source(new.table, turned=new.samples == "columns")
+    header = tuple(source.columns) if isinstance(source, TextSource) and new.samples == "rows" else ()
+    table = _read(source, new, model, header)
+    with naming_columns(new.table, new.outcome_table, _roles(new), table):
+        X = _aligned(new, model, table, header)
+        found = predictions(model, X, new.level, table.y, panel=new.panel)
     found.insert(0, "sample", list(table.samples))
     return found
 
 
-def _check_exposure(options: Mapping[str, Any], model: DiverseSelector) -> None:
+def _roles(new: NewData) -> dict[str, str]:
+    return {} if new.exposure is None else {"exposure": new.exposure}
+
+
+def _check_exposure(new: NewData, model: DiverseSelector, quiet: bool) -> None:
     """Reject exposures of what is not counted, and say what is predicted without them."""
     counts = isinstance(model, DiverseCounts)
-    if options["exposure"] is not None and not counts:
+    if new.exposure is not None and not counts:
         raise Failure("--exposure is for models of counts")
-    if counts and options["exposure"] is None and (model.selection_.training.y["exposure"] != 1).any():
+    if counts and new.exposure is None and (model.selection_.training.y["exposure"] != 1).any():
         note = "note: the model was fitted with exposures; predicting for an exposure of 1; or give --exposure COLUMN"
-        say(note, options["quiet"])
+        say(note, quiet)
 
 
-def _of_large(options: Mapping[str, Any], model: DiverseSelector) -> pd.DataFrame:
+def _of_large(new: NewData, model: DiverseSelector) -> pd.DataFrame:
     """Predict all samples of a table that is read in blocks; it may lack columns that are always included."""
-    _check_exposure(options, model)
     names = model.selection_.column_names
-    new = read_new_samples(options, names[model.selection_.candidates.always].tolist())
-    with naming_columns({**options, "outcome": None, "counts": None}, names.tolist(), new.ids.tolist()):
-        X = _of_panel(options, model, new.table) if options["panel"] else new.table
-        found = predictions(model, X, options["level"], new.exposure, panel=options["panel"])
-    found.insert(0, "sample", new.ids)
+    read = read_new_samples(new, names[model.selection_.candidates.always].tolist())
+    about = Table(np.empty((len(read.ids), 0)), tuple(names), tuple(read.ids), None, None, (), TableReport())
+    with naming_columns(new.table, new.outcome_table, _roles(new), about):
+        X = _of_panel(new, model, read.table) if new.panel else read.table
+        found = predictions(model, X, new.level, read.exposure, panel=new.panel)
+    found.insert(0, "sample", read.ids)
     return found
 
 
-def _of_panel(options: Mapping[str, Any], model: DiverseSelector, table: LargeTable) -> NDArray[Any]:
+def _of_panel(new: NewData, model: DiverseSelector, table: LargeTable) -> NDArray[Any]:
     """Load the panel's columns (n, c) of a large table, which may lack all others; missing entries are at the mean."""
     selection, place = model.selection_, {str(name): j for j, name in enumerate(names_of(table))}
     names = [str(name) for name in selection.column_names[model.panel_.columns]]
     missing = [name for name in names if name not in place]
     if missing:
-        raise _lacking(model, options, missing, list(place))
+        raise _lacking(model, new, missing, list(place))
     found = table.columns(np.array([place[name] for name in names], dtype=np.int64))
     X = np.array(found.toarray() if sparse.issparse(found) else found, dtype=np.float64)
     for i, column in enumerate(model.panel_.columns):
@@ -104,9 +106,9 @@ def _of_panel(options: Mapping[str, Any], model: DiverseSelector, table: LargeTa
     return X
 
 
-def _used(model: DiverseSelector, options: Mapping[str, Any]) -> NDArray[np.bool_]:
+def _used(model: DiverseSelector, new: NewData) -> NDArray[np.bool_]:
     """Return which columns (M,) a prediction needs."""
-    if not options["panel"]:
+    if not new.panel:
         return model.selection_.used
     used = np.zeros(model.selection_.candidates.n_columns, dtype=bool)
     used[model.panel_.columns] = True
@@ -161,27 +163,27 @@ def _with_interval(interval: Any, **columns: Any) -> pd.DataFrame:
     return pd.DataFrame({**columns, "lower": interval[:, 0], "upper": interval[:, 1]})
 
 
-def _read(source: Source, options: Mapping[str, Any], model: DiverseSelector, header: tuple[str, ...]) -> Table:
+def _read(source: Source, new: NewData, model: DiverseSelector, header: tuple[str, ...]) -> Table:
     """Read the table without the columns that the model does not know, whatever they contain."""
-    how = reading_options(options)
     factors = {factor for factor in _factors(model) if factor is not None}
-    names, used = model.selection_.column_names, _used(model, options)
+    names, used = model.selection_.column_names, _used(model, new)
     known = {*map(str, names), *factors}
-    exposure = options["exposure"]
-    if header and used.any() and known.isdisjoint(header) and options["outcome_table"] is None:
-        raise _lacking(model, options, list(map(str, names[used])), header)
-    kept = {*known, how["id_column"], exposure}
-    drop = [name for name in header[1:] if name not in kept]
-    how["categorical"] = {*how["categorical"], *(name for name in header if name in factors)}
-    if how["missing"] == "impute":
-        how["missing"] = _typical(model, used)
-    if options["outcome_table"] is not None:
-        second = open_source(options["outcome_table"], how["delimiter"])
-        also = {*second.columns} - {options["outcome_id"]}
-        how["categorical"] |= factors & also
-        if known & also or exposure is not None:  # in a run.json it may hold the outcome alone
-            how |= {"outcome_table": second, "outcome_id": options["outcome_id"], "always_include": known & also}
-    return read_table(source, exposure, drop=drop, **how)
+    if header and used.any() and known.isdisjoint(header) and new.outcome_table is None:
+        raise _lacking(model, new, list(map(str, names[used])), header)
+    kept = {*known, new.id_column, new.exposure}
+    categorical = {*new.categorical, *(name for name in header if name in factors)}
+    beside: dict[str, Any] = {}
+    if new.outcome_table is not None:
+        second = open_source(new.outcome_table)
+        also = {*second.columns}
+        categorical |= factors & also
+        if known & also or new.exposure is not None:  # it may hold the outcome alone
+            beside = {"outcome_table": second, "always_include": known & also}
+    return read_table(
+        source, new.exposure, drop=[name for name in header[1:] if name not in kept], id_column=new.id_column,
+        samples=new.samples, missing=_typical(model, used) if new.missing == "impute" else new.missing,
+        categorical=categorical, **beside,
+    )  # fmt: skip
 
 
 def _factors(model: DiverseSelector) -> list[str | None]:
@@ -228,27 +230,25 @@ def _typical(model: DiverseSelector, used: NDArray[np.bool_]) -> dict[str, float
     return found
 
 
-def _lacking(model: DiverseSelector, options: Mapping[str, Any], missing: list[str], known: Sequence[str]) -> Failure:
+def _lacking(model: DiverseSelector, new: NewData, missing: list[str], known: Sequence[str]) -> Failure:
     """Say which columns are missing, and where they could be."""
-    selection, used = model.selection_, _used(model, options)
+    selection, used = model.selection_, _used(model, new)
     always = {str(selection.column_names[j]).partition("=")[0] for j in selection.candidates.always}
     close = did_you_mean(missing[0], known)
     way_out = close or f"; it has {', '.join(map(shortened, known[:5]))}{', …' if len(known) > 5 else ''}"
-    if not close and options["outcome_table"] is None and always.issuperset(m.partition("=")[0] for m in missing):
+    if not close and new.outcome_table is None and always.issuperset(m.partition("=")[0] for m in missing):
         way_out += "; if another table has it, give --outcome-table FILE"
-    elif not close and options["samples"] == "rows" and len(missing) >= used.sum():
+    elif not close and new.samples == "rows" and len(missing) >= used.sum():
         way_out += "; if each sample is a column, use --samples columns"
-    what = "panel" if options["panel"] else "model"
+    what = "panel" if new.panel else "model"
     lacks = f"{len(missing)} of the {counted(int(used.sum()), 'column')} that the {what} uses"
-    return Failure(f"{options['table']} lacks {lacks}, for instance '{shortened(missing[0])}'{way_out}")
+    return Failure(f"{new.table} lacks {lacks}, for instance '{shortened(missing[0])}'{way_out}")
 
 
-def _aligned(
-    options: Mapping[str, Any], model: DiverseSelector, table: Table, header: tuple[str, ...]
-) -> pd.DataFrame:
+def _aligned(new: NewData, model: DiverseSelector, table: Table, header: tuple[str, ...]) -> pd.DataFrame:
     """Arrange the model's columns; unused columns may be missing, and absent categories become 0."""
     selection = model.selection_
-    names, factors, used = [str(name) for name in selection.column_names], _factors(model), _used(model, options)
+    names, factors, used = [str(name) for name in selection.column_names], _factors(model), _used(model, new)
     column = {name: j for j, name in enumerate(table.features)}
     present = {group for group in table.groups if group is not None}
     missing = [
@@ -259,10 +259,10 @@ def _aligned(
     if missing and missing[0] in present:
         raise Failure(f"column {missing[0]!r} held numbers when the model was fitted, but holds text here")
     if missing:
-        raise _lacking(model, options, missing, header or table.features)
-    new = [f for f, g in zip(table.features, table.groups, strict=True) if g in factors and g and f not in names]
-    if new:
-        raise Failure(f"the model was not trained on the category {new[0]!r}; remove those samples")
+        raise _lacking(model, new, missing, header or table.features)
+    unknown = [f for f, g in zip(table.features, table.groups, strict=True) if g in factors and g and f not in names]
+    if unknown:
+        raise Failure(f"the model was not trained on the category {unknown[0]!r}; remove those samples")
     X = np.zeros((len(table.samples), len(names)))
     for i, name in enumerate(names):
         if name in column:

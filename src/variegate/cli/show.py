@@ -14,31 +14,29 @@ import pandas as pd
 from ..comparison import MEASURES
 from ..data import shortened
 from ..messages import counted
-from ..tables import enough_in_words
+from ..run import Run
+from ..tables import csv_text, enough_in_words
 from ..tasks import task_named
+from ..writing import as_json
 from .messages import is_terminal, one_line, say
-from .record import as_json
 
 NAMED = 12  # members of a panel in a message
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # first characters of a spreadsheet formula
-_DIGITS = r"(inf|[\d.]+(e[-+]?\d+)?)"
-NUMBER = re.compile(rf"[-+]?{_DIGITS} ± {_DIGITS}( [↑↓]\*+)?")  # as in the summary of a comparison; not a formula
 
 
-def show_selection(answer: Any, out: Path, json: bool) -> None:
+def show_selection(run: Run, out: Path, json: bool) -> None:
     """Show the selected features with their probabilities and coefficients."""
-    table = answer.found.selection
+    table = run.found.selection
     chosen = table[table["selected"]]
     if json:
-        click.echo(as_json(selection_summary(answer, chosen, out)))
+        click.echo(as_json(selection_summary(run, chosen, out)))
         return
-    title = counted(len(answer.model.selection_.chosen), "selected feature")
+    title = counted(len(run.selection.chosen), "selected feature")
     show_table(chosen.drop(columns=["selected", "rank"]), title)
 
 
-def panel_lines(answer: Any) -> list[str]:
+def panel_lines(run: Run) -> list[str]:
     """Say what to measure, what that loses, and how many would be enough."""
-    selection, found = answer.model.selection_, answer.found
+    selection, found = run.selection, run.found
     panel = selection.chosen_panel
     if not panel.members:
         return []
@@ -67,50 +65,35 @@ def show_comparison(comparison: Any, quiet: bool) -> None:
         say(f"{method}: {said}", quiet)
 
 
-def selection_summary(answer: Any, chosen: pd.DataFrame, out: Path) -> dict[str, Any]:
+def selection_summary(run: Run, chosen: pd.DataFrame, out: Path) -> dict[str, Any]:
     """Return what `--json` prints: the selection, the paths of the files, and the diagnostics."""
     return {
         "selected": chosen.drop(columns="selected").to_dict("records"),
-        "panel": panel_summary(answer),
-        "groups": answer.found.groups.to_dict("records"),
-        "alternatives": answer.found.alternatives.to_dict("records"),
-        "comparison": None if answer.comparison is None else comparison_summary(answer.comparison),
-        "frontier": None if answer.frontier is None else frontier_summary(answer.frontier),
-        "diagnostics": answer.about["diagnostics"],
-        "certificate": answer.about.get("certificate"),
+        "panel": panel_summary(run),
+        "groups": run.found.groups.to_dict("records"),
+        "alternatives": run.found.alternatives.to_dict("records"),
+        "comparison": None if run.comparison is None else comparison_summary(run.comparison),
+        "frontier": None if run.frontier is None else frontier_summary(run.frontier),
+        "diagnostics": run.record["diagnostics"],
+        "certificate": run.record.get("certificate"),
         "out": str(out),
         "report": str(out / "report.html"),
-        "data": answer.about["data"],
-        "seconds": answer.about["seconds"],
-        "warnings": answer.about["warnings"],
+        "data": {**run.record["data"], "notes": list(run.notes)},
+        "seconds": run.record["seconds"],
+        "warnings": run.record["warnings"],
     }
 
 
-def panel_summary(answer: Any) -> dict[str, Any]:
+def panel_summary(run: Run) -> dict[str, Any]:
     """Return what to measure: members, rule, what it loses, and what other sizes and members lose."""
-    panel, found = answer.model.selection_.chosen_panel, answer.found
-    tables = {"rule": found.rule, "stand_ins": found.stand_ins, "curve": found.curve, "frontier": answer.sizes}
+    panel, found = run.selection.chosen_panel, run.found
+    tables = {"rule": found.rule, "stand_ins": found.stand_ins, "curve": found.curve, "frontier": run.sizes}
     return {
         "members": panel.members,
         **panel.among.summary(panel.features),
         "size_enough": found.enough,
         **{name: table.to_dict("records") for name, table in tables.items()},
     }
-
-
-def csv_text(table: pd.DataFrame, **options: Any) -> str:
-    """Return a table as CSV; text that a spreadsheet would run as a formula gets a leading apostrophe.
-
-    >>> print(csv_text(pd.DataFrame({"feature": ["=1+1", "-1.6 ± 0.1"], "-x": [1.0, -2.0]})), end="")
-    feature,'-x
-    '=1+1,1.0
-    -1.6 ± 0.1,-2.0
-    """
-    tame = table.rename(columns=_tame)
-    for name, kind in zip(tame.columns, tame.dtypes, strict=True):
-        if not pd.api.types.is_numeric_dtype(kind):
-            tame[name] = tame[name].map(_tame)
-    return str(tame.to_csv(index=False, lineterminator="\n", **options))
 
 
 def printable(text: str) -> str:
@@ -120,11 +103,6 @@ def printable(text: str) -> str:
     'a?[2J\n'
     """
     return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", "?", text)
-
-
-def _tame(value: Any) -> Any:
-    formula = isinstance(value, str) and value.startswith(FORMULA) and not NUMBER.fullmatch(value)
-    return f"'{value}" if formula else value
 
 
 def comparison_summary(comparison: Any) -> list[dict[str, Any]]:

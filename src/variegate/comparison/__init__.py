@@ -4,8 +4,10 @@ from .compare import compare
 from .frontier import OURS as OURS
 from .frontier import Frontier, frontier
 from .result import MEASURES, Comparison
+from .runner import StoreError
+from .runner import is_done as is_done
+from .runner import run_jobs as run_jobs
 from .stability import StabilitySelection, stability_selection
-from .store import StoreError
 from .validate import validate
 
 __all__ = [

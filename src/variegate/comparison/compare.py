@@ -1,8 +1,7 @@
 """Compare methods on the same splits."""
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +10,14 @@ import numpy as np
 from ..baselines import chooses_size
 from ..candidates import by_column
 from ..checks import is_number, is_whole
-from ..messages import Argument, Message, Words, counted
+from ..messages import counted
 from ..tasks import task_named
-from .engine import Work, collect, is_done
 from .identity import described
 from .inputs import Data, named_methods, plain_number, read_data
 from .result import Comparison, comparison_of
-from .store import Store
+from .runner import Job, Results, is_done, run_jobs
 from .study import Study
-from .trial import failure, job_key, run_repeat
-from .workers import Job
+from .trial import job_key, run_repeat
 
 
 def compare(
@@ -70,7 +67,7 @@ def compare(
     random_state : seed from which every repeat and method derives its own
     n_jobs : processes; results do not depend on it
         None: 1, or the setting of `joblib.parallel_config`. With its backend "dask" the call runs on that cluster.
-    store : file to which each repeat is written when it is done
+    store : file to which each repeat is written, as a line of JSON, when it is done
         The same call continues there, retries failed methods, and may add repeats or methods. A file of any other call
         is refused. Functions count with their code and the variables that they read; what an installed package
         defines, by name.
@@ -100,10 +97,10 @@ def compare(
         marks={} if store is None else {name: described(method, name) for name, method in named.items()},
     )  # fmt: skip
     _check(study, repeats)
-    with Store(store, {} if store is None else study.call()) as kept:
-        jobs = _jobs_left(study, repeats, kept.results())
-        work = Work(run_repeat, study, partial(_died, study), partial(_by_method, study, kept))
-        results = collect(work, jobs, kept, n_jobs, progress)
+    results = run_jobs(
+        run_repeat, study, lambda known: _jobs_left(study, repeats, known),
+        store=store, call=study.call, n_jobs=n_jobs, progress=progress,
+    )  # fmt: skip
     found = comparison_of(study, repeats, results)
     for message in found.messages():
         warnings.warn(message, stacklevel=2)
@@ -140,21 +137,10 @@ def _check(study: Study, repeats: int) -> None:
         raise ValueError(f"repeats must be a whole number above zero, got {repeats!r}.")
     counted = study.screen is not None and not callable(study.screen)
     if counted and not (is_whole(study.screen) and study.screen >= 1):
-        raise ValueError(
-            Message(
-                Argument("screen"),
-                " must be a number of columns to keep",
-                Words(", or a function"),
-                f", got {study.screen!r}.",
-            )
-        )
+        raise ValueError(f"screen must be a number of columns to keep, or a function, got {study.screen!r}.")
     most = min(M, study.screen) if counted else M
     if study.size is not None and not (is_whole(study.size) and 1 <= study.size <= most):
-        raise ValueError(
-            Message(
-                Argument("size"), f" must be a whole number from 1 to {most}, the columns left, got {study.size!r}."
-            )
-        )
+        raise ValueError(f"size must be a whole number from 1 to {most}, the columns left, got {study.size!r}.")
     known = study.reference in study.methods and chooses_size(study.methods[study.reference])
     if study.size is None and not known:
         raise ValueError(
@@ -170,10 +156,7 @@ def _check(study: Study, repeats: int) -> None:
     share = study.test_size / N if is_whole(study.test_size) else study.test_size
     if not is_number(share) or not 0 < share < 1:
         raise ValueError(
-            Message(
-                Argument("test_size"),
-                f" must be a share between 0 and 1, or a number of rows below {N}, got {study.test_size!r}.",
-            )
+            f"test_size must be a share between 0 and 1, or a number of rows below {N}, got {study.test_size!r}."
         )
     _check_split(study.data, min(share, 1 - share), study.test_size)
 
@@ -198,11 +181,7 @@ def _check_split(data: Data, smaller: float, test_size: Any) -> None:
     if strata is None:
         if len(data.y) * smaller < 2:
             raise ValueError(
-                Message(
-                    "Both parts must have at least two rows, got ",
-                    Argument("test_size", test_size),
-                    f" of {len(data.y)} rows.",
-                )
+                f"Both parts must have at least two rows, got test_size={test_size!r} of {len(data.y)} rows."
             )
         return
     values, counts = np.unique(strata, return_counts=True)
@@ -210,16 +189,12 @@ def _check_split(data: Data, smaller: float, test_size: Any) -> None:
         rarest = values[counts.argmin()]
         what = f"of class {data.classes[rarest]!r}" if data.classes else "with an event" if rarest else "without one"
         raise ValueError(
-            Message(
-                f"{counted(int(counts.min()), 'row')} {what}: too few, since both parts need some. ",
-                "Remove that class",
-                *(() if test_size is None else (", or change ", Argument("test_size", test_size))),
-                ".",
-            )
+            f"{counted(int(counts.min()), 'row')} {what}: too few, since both parts need some. Remove that class, or "
+            f"change test_size={test_size!r}."
         )
 
 
-def _jobs_left(study: Study, repeats: int, results: Mapping[str, Any]) -> list[Job]:
+def _jobs_left(study: Study, repeats: int, results: Results) -> list[Job]:
     """Return for each repeat the methods not done yet, the reference first, and the size if it is known."""
     names = sorted(study.methods, key=lambda name: name != study.reference)
     jobs: list[Job] = []
@@ -231,17 +206,3 @@ def _jobs_left(study: Study, repeats: int, results: Mapping[str, Any]) -> list[J
         if left:
             jobs.append((repeat, left, size))
     return jobs
-
-
-def _by_method(study: Study, kept: Store, job: Job) -> Iterator[Job]:
-    """Split a repeat into methods; the others wait for the size of the reference."""
-    repeat, names, size = job
-    for name in names:
-        if size is None and name != study.reference:
-            size = len(kept.results()[job_key(study, repeat, study.reference)]["positions"]) or None
-        yield repeat, [name], size
-
-
-def _died(study: Study, job: Job, error: str) -> dict[str, Any]:
-    repeat, names, _ = job
-    return {job_key(study, repeat, name): failure(error) for name in names}

@@ -19,12 +19,10 @@ from ..estimators import EmptySelectionWarning
 from ..messages import counted
 from ..tasks import task_named
 from ..types import IntArray
-from .engine import Work, collect, is_done
 from .identity import described
 from .inputs import as_seed, named_methods, plain_number, read_data
-from .store import Store
+from .runner import Results, is_done, run_jobs
 from .study import Part, Study
-from .trial import Result
 
 DIVERSITIES = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 SIZES = (2, 4, 6, 8, 10)
@@ -169,10 +167,11 @@ def frontier(
         plain_number(screen), plain_number(test_size), as_seed(random_state), folds,
     )  # fmt: skip
     asked = (sorted({float(d) for d in diversities}), sorted({int(k) for k in sizes}))
-    with Store(store, {} if store is None else _call(study, asked)) as kept:
-        done = kept.results()
-        jobs = [(fold,) for fold in range(WHOLE, parts) if not is_done(done, str(fold))]
-        results = collect(Work(partial(run_fold, asked=asked), study), jobs, kept, n_jobs, progress)
+    results = run_jobs(
+        partial(run_fold, asked=asked), study,
+        lambda known: [(fold,) for fold in range(WHOLE, parts) if not is_done(known, str(fold))],
+        store=store, call=lambda: _call(study, asked), n_jobs=n_jobs, progress=progress,
+    )  # fmt: skip
     return _frontier_of(study, {str(fold): results[str(fold)] for fold in range(WHOLE, parts)})
 
 
@@ -191,7 +190,7 @@ def _check(diversities: Any, sizes: Any, parts: Any, n_rows: int, n_columns: int
         raise ValueError(f"cv, or repeats, must be a whole number from 2 to {n_rows}, got {parts!r}.")
 
 
-def run_fold(study: Study, fold: int, asked: tuple[list[float], list[int]]) -> dict[str, Result]:
+def run_fold(study: Study, fold: int, asked: tuple[list[float], list[int]]) -> Results:
     """Return the sets of one fold with their scores, or of all rows without scores. Never raises."""
     try:
         every = np.arange(len(study.data.y))
@@ -202,7 +201,7 @@ def run_fold(study: Study, fold: int, asked: tuple[list[float], list[int]]) -> d
     return {str(fold): {"rows": rows, "error": None}}
 
 
-def _rows(study: Study, part: Part, fold: int, asked: tuple[list[float], list[int]]) -> list[Result]:
+def _rows(study: Study, part: Part, fold: int, asked: tuple[list[float], list[int]]) -> list[dict[str, Any]]:
     diversities, sizes = asked
     path = diverse_path(part.problem, diversities, sizes, np.random.default_rng(study.sequence(fold + 1)))
     found: list[tuple[str, float | None, int, IntArray]] = [(OURS, beta, size, S) for beta, size, S in path]

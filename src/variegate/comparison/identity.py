@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .store import StoreError
+from .runner import StoreError
 
 KNOWN = {__name__.partition(".")[0], *sys.stdlib_module_names}
 INSTALLED = ("site-packages", "dist-packages")

@@ -11,7 +11,6 @@ from sklearn.utils.multiclass import type_of_target
 
 from ..baselines import as_method
 from ..checks import check_labels, is_whole
-from ..messages import Argument, Message
 from ..naming import column_labels
 from ..tasks import as_survival, count_rows, task_named
 from ..types import SURVIVAL
@@ -97,13 +96,7 @@ def task_of(y: NDArray[Any]) -> str:
     kind = type_of_target(y)
     if kind == "multiclass":
         raise ValueError(
-            Message(
-                f"y holds {len(np.unique(y))} different whole numbers, which may be classes or counts; say which ",
-                "with ",
-                Argument("task", "classification"),
-                " or ",
-                Argument("task", "regression"),
-                ".",
-            )
+            f"y holds {len(np.unique(y))} different whole numbers, which may be classes or counts; "
+            "say which with task='classification' or task='regression'."
         )
     return "classification" if kind == "binary" else "regression"

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from .. import metrics, plots
-from ..messages import Argument, Message, Words, counted
+from ..messages import counted
 from ..tasks import task_named
 from ..types import IntArray
 from .study import Study
@@ -160,28 +160,16 @@ class Comparison:
         for name, rows in failed.groupby("method", sort=False):
             last = rows["error"].iloc[0].splitlines()[-1]
             n = (self.selections["method"] == name).sum()
-            said.append(
-                Message(
-                    f"{name} failed in {len(rows)} of {counted(n, 'repeat')} ({last})", Words("; see .failures"), "."
-                )
-            )
+            said.append(f"{name} failed in {len(rows)} of {counted(n, 'repeat')} ({last}); see .failures.")
         if empty := int((self.selections["own_size"] == 0).sum()):
             said.append(
-                Message(
-                    f"The set of {self.reference} was empty in {counted(empty, 'repeat')}: all methods chose one "
-                    "feature there. Give ",
-                    Argument("size"),
-                    " to compare larger sets.",
-                )
+                f"The set of {self.reference} was empty in {counted(empty, 'repeat')}: all methods chose "
+                "one feature there. Give size to compare larger sets."
             )
         if warned := int((self.selections["warnings"].map(len) > 0).sum()):
             first = next(line for lines in self.selections["warnings"] for line in lines)
             said.append(
-                Message(
-                    f"{warned} of {len(self.selections)} selections came with warnings (e.g. {first})",
-                    Words("; see .selections"),
-                    ".",
-                )
+                f"{warned} of {len(self.selections)} selections came with warnings (e.g. {first}); see .selections."
             )
         return said
 

@@ -15,11 +15,9 @@ from sklearn.utils import resample
 from .. import __version__, metrics, plots
 from ..checks import is_whole
 from ..tasks import task_named
-from .engine import Work, collect, is_done
 from .identity import described
 from .inputs import Data, as_seed, read_data
-from .store import Store
-from .trial import Result
+from .runner import Results, is_done, run_jobs
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,10 +114,10 @@ def stability_selection(
         raise ValueError(f"n_bootstraps must be a whole number above one, got {n_bootstraps!r}.")
     data = read_data(X, y, "classification" if is_classifier(estimator) else "regression")
     shared = Bootstraps(data, np.asarray(y), estimator, as_seed(random_state))
-    with Store(store, {} if store is None else _call(shared)) as kept:
-        done = kept.results()
-        left = [(b,) for b in range(n_bootstraps) if not is_done(done, str(b))]
-        results = collect(Work(run_bootstrap, shared), left, kept, n_jobs, progress)
+    results = run_jobs(
+        run_bootstrap, shared, lambda known: [(b,) for b in range(n_bootstraps) if not is_done(known, str(b))],
+        store=store, call=lambda: _call(shared), n_jobs=n_jobs, progress=progress,
+    )  # fmt: skip
     return _stability_of(data, [results[str(b)] for b in range(n_bootstraps)])
 
 
@@ -129,7 +127,7 @@ def _call(shared: Bootstraps) -> dict[str, Any]:
     return {"kind": "stability_selection", "variegate": __version__, "seed": shared.seed, **about}
 
 
-def run_bootstrap(shared: Bootstraps, number: int) -> dict[str, Result]:
+def run_bootstrap(shared: Bootstraps, number: int) -> Results:
     """Return the selected positions and the inclusion probabilities of one bootstrap."""
     rows_seed, fit_seed = np.random.SeedSequence(shared.seed, spawn_key=(number,)).generate_state(2).tolist()
     classes = task_named(shared.data.task).strata(shared.data.y)
@@ -151,7 +149,7 @@ def run_bootstrap(shared: Bootstraps, number: int) -> dict[str, Result]:
     return {str(number): {"positions": S.tolist(), "inclusion": None if p is None else p.tolist(), "error": None}}
 
 
-def _stability_of(data: Data, results: list[Result]) -> StabilitySelection:
+def _stability_of(data: Data, results: list[Any]) -> StabilitySelection:
     errors = [r["error"] for r in results if r["error"] is not None]
     done = [r for r in results if r["error"] is None]
     if len(done) < 2:

@@ -12,9 +12,8 @@ import numpy as np
 from ..baselines import select
 from ..estimators import EmptySelectionWarning
 from ..types import IntArray
+from .runner import Results
 from .study import Part, Study
-
-Result = dict[str, Any]  # what a store can hold: numbers, text, lists
 
 
 def job_key(study: Study, repeat: int, name: str) -> str:
@@ -22,12 +21,12 @@ def job_key(study: Study, repeat: int, name: str) -> str:
     return f"{repeat}/{name}/{study.marks.get(name)}"
 
 
-def run_repeat(study: Study, repeat: int, names: Sequence[str], size: int | None) -> dict[str, Result]:
+def run_repeat(study: Study, repeat: int, names: Sequence[str], size: int | None) -> Results:
     """Run some methods and return their results by job; if `size` is None the reference comes first and sets it.
 
     Never raises: a failure is recorded and does not affect the others.
     """
-    results: dict[str, Result] = {}
+    results: Results = {}
     try:
         part = study.part(repeat)
     except Exception:
@@ -44,7 +43,7 @@ def run_repeat(study: Study, repeat: int, names: Sequence[str], size: int | None
     return results
 
 
-def attempt(study: Study, part: Part, name: str, repeat: int, size: int | None) -> Result:
+def attempt(study: Study, part: Part, name: str, repeat: int, size: int | None) -> dict[str, Any]:
     """Let one method select, and score its set."""
     rng = np.random.default_rng(study.sequence(repeat, zlib.crc32(name.encode())))
     # warnings of a hundred repeats would flood the terminal, so they become part of the result
@@ -75,6 +74,6 @@ def choose(method: Any, part: Part, size: int | None, rng: np.random.Generator) 
     return (S, len(S)) if len(S) else (select(method, problem, 1, rng), 0)
 
 
-def failure(error: str) -> Result:
+def failure(error: str) -> dict[str, Any]:
     """Return the result of a method that failed."""
     return {"positions": [], "own_size": None, "seconds": np.nan, "scores": {}, "warnings": [], "error": error.strip()}

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import _safe_indexing
@@ -15,8 +14,7 @@ from ..estimators import ESTIMATORS, DiverseSelector
 from ..tasks import task_named
 from ..types import IntArray
 from .inputs import as_seed, read_data
-
-Row = dict[str, Any]
+from .runner import Results, run_jobs
 
 
 def validate(
@@ -54,16 +52,16 @@ def validate(
     folds = (KFold if strata is None else StratifiedKFold)(cv, shuffle=True, random_state=as_seed(random_state))
     splits = list(folds.split(np.zeros(len(codes)), strata))
     asked = [*sizes, None]
-    rows = Parallel(n_jobs=n_jobs)(delayed(_fold)(model, X, codes, task, asked, *split) for split in splits)
-    table = pd.DataFrame([row for some in rows for row in some])
+    jobs = [(number, *split) for number, split in enumerate(splits)]
+    found = run_jobs(_fold, (model, X, codes, task, asked), lambda _: jobs, n_jobs=n_jobs)
+    table = pd.DataFrame([row for number in range(cv) for row in found[str(number)]])
     table["error"] = table["accuracy"]
     how = {"size": "mean", "accuracy": "mean", "error": "sem", "lost": "mean", "model": "mean"}
     return table.groupby("panel", sort=False).agg(how).reset_index()
 
 
-def _fold(
-    model: DiverseSelector, X: Any, codes: Any, task: str, sizes: list[int | None], train: IntArray, test: IntArray
-) -> list[Row]:
+def _fold(shared: Any, number: int, train: IntArray, test: IntArray) -> Results:
+    model, X, codes, task, sizes = shared
     fitted = clone(model).fit(_safe_indexing(X, train), codes[train])
     held_out, kind = _safe_indexing(X, test), task_named(task)
 
@@ -79,4 +77,4 @@ def _fold(
         rows.append(
             {"panel": name, "size": len(panel.features), "accuracy": found, "lost": panel.lost, "model": whole}
         )
-    return rows
+    return {str(number): rows}

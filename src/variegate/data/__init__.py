@@ -18,7 +18,7 @@ from .outcome import check_column as check_column
 from .outcome import check_no_ids as check_no_ids
 from .outcome import labels as labels
 from .outcome import second_table as second_table
-from .places import read_groups as read_groups
+from .places import read_labels as read_labels
 from .places import read_places as read_places
 from .places import read_prices as read_prices
 from .places import rows_of as rows_of

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..messages import Argument, Message, counted
+from ..messages import counted
 from .errors import UnreadableInput, did_you_mean
 from .raw import Source
 
@@ -72,7 +72,7 @@ class ColumnNames:
             for name in names:
                 if name in self.outcomes:
                     said = f": '{name}' belongs to the outcome; give another column"
-                    raise UnreadableInput(Message(Argument(option), said))
+                    raise UnreadableInput(f"{option}{said}")
 
     def _check_second(self, where: str, known: Collection[str], second: Source) -> None:
         check_known(second.where, second.columns, _some(self.outcome_id), "an id column")
@@ -80,32 +80,20 @@ class ColumnNames:
         for name in self.outcomes:
             if name in known and name not in self.drop:  # it would be a feature that predicts itself
                 raise UnreadableInput(
-                    Message(
-                        f"{where}: expected the outcome '{name}' in {second.where} only, but this table has such a "
-                        "column too; leave it out by ",
-                        Argument("drop", [name]),
-                        ", or give no ",
-                        Argument("outcome_table"),
-                    )
+                    f"{where}: expected the outcome '{name}' in {second.where} only, but this table has such "
+                    f"a column too; leave it out by drop=[{name!r}], or give no outcome_table"
                 )
 
     def _check_included(self, where: str, known: Collection[str], beside: Collection[str], name: str) -> None:
         taken = {*self.drop, *self.outcomes, self.id_column}
         if name in taken:
-            raise UnreadableInput(
-                Message(
-                    Argument("always_include"), f": '{name}' is the outcome, holds ids or is left out; give others"
-                )
-            )
+            raise UnreadableInput(f"always_include: '{name}' is the outcome, holds ids or is left out; give others")
         either = [other for other in (*known, *beside) if other not in taken]
         category = name.partition("=")[0]  # one of its columns: "sex=f"
         if name not in either and (category == name or category not in either):
             raise UnreadableInput(
-                Message(
-                    Argument("always_include"),
-                    f": there is no feature called '{name}' in {where}{' or the second table' if beside else ''}, "
-                    f"which has {either[:8]}{did_you_mean(name, either)}",
-                )
+                f"always_include: there is no feature called '{name}' in {where}"
+                f"{' or the second table' if beside else ''}, which has {either[:8]}{did_you_mean(name, either)}"
             )
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ..messages import Message, Words
 from .errors import UnreadableInput
 from .text import records, refuse
 
@@ -60,15 +59,12 @@ def export_rows(
     return rows.iloc[1:].set_axis(list(columns), axis=1)
 
 
-def check_filled(path: str | Path, frame: pd.DataFrame, hint: str | Words) -> None:
+def check_filled(path: str | Path, frame: pd.DataFrame, hint: str) -> None:
     """Reject a file with a blank cell, and name its row."""
     blank = (frame == "").to_numpy()
     if blank.any():
         row, column = np.argwhere(blank)[0]
         raise UnreadableInput(
-            Message(
-                f"{path}, row {row + 1}, not counting blank lines and comments: expected something in column "
-                f"{frame.columns[column] + 1}, got nothing; delete or complete it",
-                hint,
-            )
+            f"{path}, row {row + 1}, not counting blank lines and comments: expected something in column "
+            f"{frame.columns[column] + 1}, got nothing; delete or complete it{hint}"
         )

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from ..messages import Argument, Message
 from ..threads import in_background
 from .errors import DataWarning, UnreadableInput
 from .raw import MISSING, RawTable, check_names
@@ -119,12 +118,9 @@ def open_text(path: str | Path, delimiter: str | None = None) -> TextSource:
         columns = ["", *columns] if rows[0].cells[-1].strip() else [*columns, ""]
     if len(columns) < 2:
         raise UnreadableInput(
-            Message(
-                f"{path}: expected several columns, but with the delimiter {delimiter!r} there is one: "
-                f"'{shortened(first_line(text))}'; give another ",
-                Argument("delimiter"),
-                ", or add a column of sample ids if it is the only one",
-            )
+            f"{path}: expected several columns, but with the delimiter {delimiter!r} there is one: "
+            f"'{shortened(first_line(text))}'; give another delimiter, or add a column of sample ids "
+            "if it is the only one"
         )
     check_names(columns, str(path), "columns")
     _warn_numbers(path, columns)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..messages import Argument, Message, Words
+from ..messages import brief
 from .columns import check_filled, pick_columns
 from .csv_table import NUMBER
 from .errors import DataWarning, UnreadableInput
@@ -72,15 +72,12 @@ def read_edges(
     top = [cell.strip() for cell in next(records(path, text, delimiter)).cells]
     if len(top) < 2:
         raise UnreadableInput(
-            Message(
-                f"{path}: expected at least two columns, but with the delimiter {delimiter!r} the first line has one: "
-                f"'{shortened(first_line(text))}'; give another ",
-                Argument("delimiter"),
-            )
+            f"{path}: expected at least two columns, but with the delimiter {delimiter!r} the first "
+            f"line has one: '{shortened(first_line(text))}'; give another delimiter"
         )
     positions = _positions(path, top, columns)
     frame = pick_columns(path, text, delimiter, positions)
-    check_filled(path, frame, Words(", or give columns or delimiter"))
+    check_filled(path, frame, ", or give columns or delimiter")
     if header is None:
         by_name = columns is not None and any(isinstance(column, str) for column in columns)
         header = by_name or _reads_like_header(frame) or _heads_numbers(path, text, delimiter, positions)
@@ -141,10 +138,9 @@ def _ask_about_header(path: str | Path, frame: pd.DataFrame) -> None:
         return
     if not {name.casefold() for name in names.unique()} & {name.casefold() for name in top}:
         warnings.warn(
-            Message(
-                f"{path}: the first line, '{shortened(' '.join(top))}', is read as an edge, but neither name occurs "
-                "again; ",
-                Words("give header=True if it is a header, header=False if not", "delete that line if it is a header"),
+            brief(
+                f"{path}: the first line, '{shortened(' '.join(top))}', is read as an edge, but neither "
+                "name occurs again; give header=True if it is a header, header=False if not"
             ),
             DataWarning,
             stacklevel=3,
@@ -156,9 +152,9 @@ def _ask_about_star(path: str | Path, frame: pd.DataFrame) -> None:
     same = [frame.iloc[0, j] for j in (0, 1) if (frame.iloc[:, j] == frame.iloc[0, j]).all()]
     if len(same) == 1 and len(frame) > 1:
         warnings.warn(
-            Message(
-                f"{path}: every edge leads to '{shortened(same[0])}'; if the names are in other columns, ",
-                Words("give for example columns=[0, 2]", "make a file in which they are the first two"),
+            brief(
+                f"{path}: every edge leads to '{shortened(same[0])}'; if the names are in other columns, "
+                "give for example columns=[0, 2]"
             ),
             DataWarning,
             stacklevel=3,
@@ -176,10 +172,9 @@ def _network(path: str | Path, frame: pd.DataFrame, ignore_case: bool) -> Networ
     elif len(clashes):
         example = [name for name in names if name.casefold() == clashes.iloc[0]][:2]
         warnings.warn(
-            Message(
-                f"{path}: {len(clashes)} names differ from another only in case (e.g. {example[0]} and {example[1]}); "
-                "they are kept as different nodes",
-                Words(", ignore_case=True merges them", "; spell them alike if they are the same"),
+            brief(
+                f"{path}: {len(clashes)} names differ from another only in case (e.g. {example[0]} and "
+                f"{example[1]}); they are kept as different nodes, ignore_case=True merges them"
             ),
             DataWarning,
             stacklevel=4,

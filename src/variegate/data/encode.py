@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..messages import Argument, Message, counted
+from ..messages import brief, counted
 from .errors import DataWarning, UnreadableInput
 from .raw import MISSING, RawTable
 from .text import shortened
@@ -175,11 +175,9 @@ def _number_or_text(raw: RawTable, name: str, cells: pd.Series) -> pd.Series:
     if 2 * int((present & ~wrong).sum()) < int(present.sum()):
         return text
     raise UnreadableInput(
-        Message(
-            f"{raw.place(row)}, column '{shortened(name)}': expected a number, got '{shortened(text.iloc[row])}' "
-            f"({counted(int(wrong.sum()), 'such cell')}); correct it, leave it blank if missing, or say ",
-            Argument("categorical", [shortened(name)]),
-        )
+        f"{raw.place(row)}, column '{shortened(name)}': expected a number, got '{shortened(text.iloc[row])}' "
+        f"({counted(int(wrong.sum()), 'such cell')}); correct it, leave it blank if missing, or "
+        f"say categorical=[{shortened(name)!r}]"
     )
 
 
@@ -193,25 +191,17 @@ def _levels(column: pd.Series, where: str, asked_for: bool) -> Sequence[str]:
     levels, name = sorted(set(words)), shortened(str(column.name))
     if len(levels) > _MOST_CATEGORIES and not asked_for:
         raise UnreadableInput(
-            Message(
-                f"{where}, column '{name}': expected numbers or at most {_MOST_CATEGORIES} categories, got text with "
-                f"{len(levels)} different values (e.g. '{shortened(levels[0])}'); leave it out by ",
-                Argument("drop", [name]),
-                ", or say ",
-                Argument("id_column", name),
-                " or ",
-                Argument("categorical", [name]),
-            )
+            f"{where}, column '{name}': expected numbers or at most {_MOST_CATEGORIES} categories, "
+            f"got text with {len(levels)} different values (e.g. '{shortened(levels[0])}'); leave it "
+            f"out by drop=[{name!r}], or say id_column={name!r} or categorical=[{name!r}]"
         )
     strange = None if asked_for else _no_categories(words, len(levels))
     if strange:
         warnings.warn(
-            Message(
-                f"{where}, column '{name}': {strange}, such as '{shortened(levels[0])}', became {len(levels)} columns "
-                "of 0 and 1; make numbers of it, or leave it out by ",
-                Argument("drop", [name]),
-                "; if it does hold categories, say ",
-                Argument("categorical", [name]),
+            brief(
+                f"{where}, column '{name}': {strange}, such as '{shortened(levels[0])}', became {len(levels)} "
+                f"columns of 0 and 1; make numbers of it, or leave it out by drop=[{name!r}]; if it does "
+                f"hold categories, say categorical=[{name!r}]"
             ),
             DataWarning,
             stacklevel=6,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
-from ..messages import Message, brief
+from ..messages import brief
 
 
 class UnreadableInput(ValueError):
@@ -18,7 +18,7 @@ class UnreadableInput(ValueError):
     """
 
     def __init__(self, said: str) -> None:
-        super().__init__(said if isinstance(said, Message) else brief(said))
+        super().__init__(brief(said))
 
 
 class MissingValues(UnreadableInput):

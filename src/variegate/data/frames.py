@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from ..messages import Argument, Message
 from .csv_table import TextSource, open_text
 from .errors import DataWarning, UnreadableInput, in_brief, optional
 from .raw import RawTable, Source, check_names
@@ -118,11 +117,8 @@ def _labels(
     wrong = [key for key in present if key not in _VAGUE_KEYS]
     if wrong and found is None:
         raise UnreadableInput(
-            Message(
-                f"{path}: expected a name in '{wrong[0]}' for each of the {shape[axis]} {('rows', 'columns')[axis]} "
-                f"of X {shape}, got shape {arrays[wrong[0]].shape}; correct it, or turn X by ",
-                Argument("samples", "columns"),
-            )
+            f"{path}: expected a name in '{wrong[0]}' for each of the {shape[axis]} {('rows', 'columns')[axis]} "
+            f"of X {shape}, got shape {arrays[wrong[0]].shape}; correct it, or turn X by samples='columns'"
         )
     return [str(value) for value in arrays.pop(found)] if found else None
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from ..messages import Argument, Message, counted
+from ..messages import brief, counted
 from .errors import DataWarning, UnreadableInput
 from .raw import MISSING, RawTable
 from .text import shortened
@@ -66,15 +66,10 @@ def _check_different(raw: RawTable, column: str) -> None:
         return
     rows = [str(i + 1) for i in repeated.index[repeated == repeated.iloc[0]][:3]]
     raise UnreadableInput(
-        Message(
-            f"{raw.where}, column '{shortened(column)}': expected sample ids that differ in every row, but "
-            f"'{shortened(repeated.iloc[0])}' is in rows {', '.join(rows)} "
-            f"({counted(repeated.nunique(), 'such id')}); leave the column out by ",
-            Argument("drop", [column]),
-            ", or say ",
-            Argument("id_column", column),
-            " if samples were measured repeatedly; as a feature it needs another name",
-        )
+        f"{raw.where}, column '{shortened(column)}': expected sample ids that differ in every row, "
+        f"but '{shortened(repeated.iloc[0])}' is in rows {', '.join(rows)} "
+        f"({counted(repeated.nunique(), 'such id')}); leave the column out by drop=[{column!r}], or "
+        f"say id_column={column!r} if samples were measured repeatedly; as a feature it needs another name"
     )
 
 
@@ -95,11 +90,9 @@ def _warn_ids_as_features(raw: RawTable, features: Collection[str | None]) -> No
     for name in raw.frame.columns:
         if name not in features and _ID_NAME.fullmatch(name) and not _is_indicator(raw.frame[name]):
             warnings.warn(
-                Message(
-                    f"{raw.where}: the column '{shortened(name)}' reads like ids, but is used as a feature; give ",
-                    Argument("id_column", name),
-                    " or ",
-                    Argument("drop", [name]),
+                brief(
+                    f"{raw.where}: the column '{shortened(name)}' reads like ids, but is used as a feature; "
+                    f"give id_column={name!r} or drop=[{name!r}]"
                 ),
                 DataWarning,
                 stacklevel=4,

@@ -11,12 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..messages import Argument, Message
 from .column_names import ColumnNames, check_known
 from .encode import check_finite, check_scalar, to_numeric
 from .errors import DataWarning, UnreadableInput
 from .frames import open_source
-from .raw import MISSING, RawTable, check_names
+from .raw import MISSING, RawTable, Source, check_names
 
 
 @dataclass(frozen=True)
@@ -41,11 +40,14 @@ class Parts:
 
 def second_table(source: Any, id_column: str | None) -> RawTable:
     """Open the second table, and separate its ids."""
-    return read_second(open_source(source).read(() if id_column is None else (id_column,)), id_column)
+    return read_second(open_source(source), id_column)
 
 
-def read_second(raw: RawTable, id_column: str | None) -> RawTable:
-    """Separate the ids of the second table."""
+def read_second(source: Source, id_column: str | None, words: Collection[str] = ()) -> RawTable:
+    """Read the second table and separate its ids: by default its first column, in PLINK's phenotypes IID."""
+    if id_column is None and list(source.columns[:2]) == ["FID", "IID"]:
+        id_column = "IID"
+    raw = source.read({*words, *([] if id_column is None else [id_column])})
     if id_column is None:
         ids = raw.ids if raw.ids is not None else tuple(map(str, raw.frame.iloc[:, 0]))
     else:
@@ -64,9 +66,7 @@ def check_no_ids(second: RawTable, names: list[str]) -> None:
     """Reject ids among the columns to always include: numbers of samples would pass for measurements."""
     for name in names:
         if tuple(map(str, second.frame[name])) == second.ids:
-            raise UnreadableInput(
-                Message(Argument("always_include"), f": '{name}' holds the ids of {second.where}; give others")
-            )
+            raise UnreadableInput(f"always_include: '{name}' holds the ids of {second.where}; give others")
 
 
 def with_outcome(raw: RawTable, named: ColumnNames, second: RawTable | None) -> Parts:
@@ -75,9 +75,7 @@ def with_outcome(raw: RawTable, named: ColumnNames, second: RawTable | None) -> 
         raw = replace(raw, ids=tuple(map(str, range(1, len(raw.frame) + 1))))
     if second is not None:
         if not named.outcomes and not named.always_include:
-            raise ValueError(
-                Message("expected ", Argument("outcome"), ", the name of a column of ", Argument("outcome_table"))
-            )
+            raise ValueError("expected outcome, the name of a column of outcome_table")
         return _joined(raw, named, second)
     if not named.outcomes:
         return Parts(raw, None)
@@ -88,9 +86,7 @@ def with_outcome(raw: RawTable, named: ColumnNames, second: RawTable | None) -> 
 def of_classes(parts: Parts, classes: Collection[str]) -> Parts:
     """Keep the samples of some classes; the others may have missing values, even in the outcome."""
     if parts.y is None or len(parts.y.columns) != 1:
-        raise ValueError(
-            Message(Argument("classes"), " needs ", Argument("outcome"), ": times and counts have no classes")
-        )
+        raise ValueError("classes needs outcome: times and counts have no classes")
     (name,) = parts.y.columns
     missing = parts.y[name].isna().to_numpy()
     found = labels(parts.y[name])
@@ -98,10 +94,7 @@ def of_classes(parts: Parts, classes: Collection[str]) -> Parts:
     unknown = [label for label in classes if label not in known]
     if unknown:
         raise UnreadableInput(
-            Message(
-                Argument("classes"),
-                f": there is no class {unknown[0]!r} in {name!r}, which has {', '.join(known[:8])}",
-            )
+            f"classes: there is no class {unknown[0]!r} in {name!r}, which has {', '.join(known[:8])}"
         )
     return parts.rows(np.isin(found, list(classes)) & ~missing)
 
@@ -125,14 +118,9 @@ def _joined(raw: RawTable, named: ColumnNames, second: RawTable) -> Parts:
     found = np.flatnonzero(row >= 0)
     if not len(found):
         raise UnreadableInput(
-            Message(
-                f"{second.where}: expected the sample ids of {raw.where}, but none is there: '{ids[0]}' against "
-                f"'{keys[0] if keys else ''}'; give ",
-                Argument("id_column"),
-                " or ",
-                Argument("outcome_id"),
-                ", or use the same ids in both",
-            )
+            f"{second.where}: expected the sample ids of {raw.where}, but none is there: '{ids[0]}' "
+            f"against '{keys[0] if keys else ''}'; give id_column or outcome_id, or use the same ids "
+            "in both"
         )
     if len(found) < len(ids):
         warnings.warn(

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..messages import Argument, Message, counted
+from ..messages import counted
 from .errors import UnreadableInput
 from .frames import open_source
 from .plink import read_variants, variant_names
@@ -19,21 +19,27 @@ from .raw import MISSING, RawTable, check_names
 from .text import shortened
 
 _CHROMOSOME = re.compile(r"#?(chr(om(osome)?)?|contig|seq(name|id)?|scaffold|linkage[ _.]?group)", re.IGNORECASE)
+_ON_THE_GLOBE = re.compile("lon(gitude)?|lat(itude)?", re.IGNORECASE)
 _SHOWN = 5  # names in messages
 _PLINK = (".bim", ".map")
 
 
 class Places(NamedTuple):
-    """Names of M features, their coordinates (M, D), and the chromosome (or other line) of each, if known."""
+    """Names of M features, their coordinates (M, D), and the chromosome (or other line) of each, if known.
+
+    With `lonlat` the coordinates are longitude and latitude.
+    """
 
     names: tuple[str, ...]
     points: npt.NDArray[np.float64]
     blocks: tuple[str, ...] | None
+    lonlat: bool = False
 
 
 def read_places(path: str | Path) -> Places:
     r"""Read a table of places: names in the first column, then one or more columns of numbers.
 
+    Two columns called lon and lat (or longitude and latitude), in either order, are places on the globe.
     A column called chromosome (chr, chrom, contig, …) says to which chromosome a position belongs. PLINK's .bim and
     .map files, which have no header, are recognised by their suffix.
 
@@ -43,7 +49,7 @@ def read_places(path: str | Path) -> Places:
     ...     _ = file.write_text("snp\tchr\tpos\nrs1\t1\t500\nrs2\tX\t700\n")
     ...     read_places(file)
     Places(names=('rs1', 'rs2'), points=array([[500.],
-           [700.]]), blocks=('1', 'X'))
+           [700.]]), blocks=('1', 'X'), lonlat=False)
     """
     if Path(path).suffix.lower() in _PLINK:
         variants = read_variants(path)
@@ -65,6 +71,9 @@ def read_places(path: str | Path) -> Places:
             "; leave out the others"
         )
     check_names(names, str(path), "features")
+    axes = [str(name).lower()[:3] for name in frame.columns if _ON_THE_GLOBE.fullmatch(str(name))]
+    if sorted(axes) == ["lat", "lon"] and points.shape[1] == 2:
+        return Places(names, points[:, ::-1] if axes[0] == "lat" else points, blocks, lonlat=True)
     return Places(names, points, blocks)
 
 
@@ -113,26 +122,21 @@ def rows_of(
     if missing:
         many = len(missing) > _SHOWN  # too many to type
         raise UnreadableInput(
-            Message(
-                f"{path}: expected every feature, but {len(missing):,} of {len(features):,} are not in it "
-                f"({', '.join(map(shortened, missing[:_SHOWN]))}{', …' if many else ''}); add them",
-                *(() if many or not droppable else (", leave them out by ", Argument("drop", missing))),
-                ", or give no ",
-                Argument(option),
-                without,
-            )
+            f"{path}: expected every feature, but {len(missing):,} of {len(features):,} are not in it "
+            f"({', '.join(map(shortened, missing[:_SHOWN]))}{', …' if many else ''}); add them"
+            f"{'' if many or not droppable else f', leave them out by drop={missing}'}, or give no {option}{without}"
         )
     return [i for i in found if i is not None]
 
 
-def read_groups(path: str | Path) -> tuple[tuple[str, ...], list[str | None]]:
+def read_labels(path: str | Path) -> tuple[tuple[str, ...], list[str | None]]:
     r"""Read a table of two columns, features and their groups (blank: in none).
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "groups.csv")
     ...     _ = file.write_text("feature,group\na,1\nb,\n")
-    ...     read_groups(file)
+    ...     read_labels(file)
     (('a', 'b'), ['1', None])
     """
     raw, names = _two_columns(path, "group")

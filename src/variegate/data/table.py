@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ..design import are_constant
-from ..messages import Argument, Message, counted
+from ..messages import counted
 from .column_names import ColumnNames
 from .encode import check_finite, fill_missing, missing_counts, one_hot, possible_codes, to_numeric
 from .errors import MissingValues, UnreadableInput
@@ -55,7 +55,7 @@ class Table:
         The outcome as in the source; a data frame if several were named.
     outcome : name or None
     groups : M labels
-        For 0/1 columns the categorical column they come from, else None; `similarity.from_groups(table.groups)`
+        For 0/1 columns the categorical column they come from, else None; `similarity.from_labels(table.groups)`
         makes the categories of one column similar.
     report : TableReport
         Constant columns, and what was imputed or dropped.
@@ -147,12 +147,9 @@ def read_table(
     if 0 in parts.raw.frame.shape:
         samples_left, features_left = parts.raw.frame.shape
         raise UnreadableInput(
-            Message(
-                f"{parts.raw.where}: expected samples and features, got {counted(samples_left, 'sample')} and "
-                f"{counted(features_left, 'feature')} beside ids and outcome; is this the right file, and the right ",
-                Argument("delimiter"),
-                "?",
-            )
+            f"{parts.raw.where}: expected samples and features, got {counted(samples_left, 'sample')} "
+            f"and {counted(features_left, 'feature')} beside ids and outcome; is this the right file, "
+            "and the right delimiter?"
         )
     numeric = replace(parts.raw, frame=to_numeric(parts.raw, named.categorical))
     check_finite(numeric)
@@ -178,8 +175,7 @@ def _read(source: Any, outcome_table: Any, named: ColumnNames, delimiter: str | 
         raw = with_ids(raw.without(named.drop), named.id_column, {*named.outcomes, *named.categorical})
     if second is None:
         return with_outcome(raw, named, None)
-    words = {name for name in (*named.categorical, named.outcome_id) if name is not None}
-    return with_outcome(raw, named, read_second(second.read(words), named.outcome_id))
+    return with_outcome(raw, named, read_second(second, named.outcome_id, named.categorical))
 
 
 def _finish(parts: Parts, missing: str, given: Mapping[str, Any], named: ColumnNames) -> Table:
@@ -188,9 +184,7 @@ def _finish(parts: Parts, missing: str, given: Mapping[str, Any], named: ColumnN
     kept = parts if keep.all() else parts.rows(keep)  # avoid a needless copy
     frame = kept.raw.without(gone).frame
     if not len(frame) or not len(frame.columns):
-        raise UnreadableInput(
-            Message(f"{where}: nothing is left after dropping missing values; use ", Argument("missing", "impute"))
-        )
+        raise UnreadableInput(f"{where}: nothing is left after dropping missing values; use missing='impute'")
     encoded = one_hot(fill_missing(frame, where, given) if imputed else frame, where, named.categorical)
     constant = are_constant(encoded.X)
     report = TableReport(
@@ -222,14 +216,8 @@ def _resolve_missing(
     gone = tuple(counts) if policy == "drop_features" else ()
     for name in set(gone) & set(needed):
         raise UnreadableInput(
-            Message(
-                Argument("always_include"),
-                f": '{name}' has {counts[name]} missing values, but features with missing values are to be dropped; "
-                "give ",
-                Argument("missing", "impute"),
-                " or ",
-                Argument("missing", "drop_samples"),
-            )
+            f"always_include: '{name}' has {counts[name]} missing values, but features with missing "
+            "values are to be dropped; give missing='impute' or missing='drop_samples'"
         )
     return keep, gone, counts if policy == "impute" else {}
 
@@ -241,16 +229,15 @@ def _refuse_missing(parts: Parts, counts: dict[str, int]) -> NoReturn:
     here = not elsewhere or any(name not in parts.joined for name in counts)
     places = [*([parts.raw.where] if here else []), *([str(parts.second)] if elsewhere else [])]
     where = " and ".join(dict.fromkeys(places))
-    others: tuple[str | Argument, ...] = (
-        " to leave these samples out",
-    )  # any option drops these samples: outcomes are never imputed
-    if counts:
-        others = (", ", Argument("missing", "drop_features"), " or ", Argument("missing", "impute"))
+    # any choice drops samples without an outcome, which is never imputed
+    others = ", missing='drop_features' or missing='impute'" if counts else " to leave these samples out"
     counts = {f"{name} (outcome)": n for name, n in outcomes.items()} | counts
     named = ", ".join(f"{shortened(name) or repr(name)} ({count})" for name, count in list(counts.items())[:5])
     more = f" and {len(counts) - 5} more columns" if len(counts) > 5 else ""
-    said = f"{where}: expected no missing values, got some in {named}{more}; choose "
-    raise MissingValues(Message(said, Argument("missing", "drop_samples"), *others), outcomes)
+    raise MissingValues(
+        f"{where}: expected no missing values, got some in {named}{more}; choose missing='drop_samples'{others}",
+        outcomes,
+    )
 
 
 def _transposed(raw: RawTable, id_column: str | None) -> RawTable:

@@ -13,7 +13,6 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from ..messages import Argument, Message, Words
 from .errors import UnreadableInput
 
 _GZIP = b"\x1f\x8b"
@@ -90,12 +89,8 @@ def check_unpacked(path: str | Path, packed: int, unpacked: int) -> None:
     """Reject a file that unpacks to far more than tables do, unless files are trusted."""
     if unpacked > max(LARGEST_RATIO * packed, SMALL_ENOUGH) and not _trusted.get():
         raise UnreadableInput(
-            Message(
-                f"{path}: unpacks to more than {LARGEST_RATIO} times its {packed:,} bytes, which tables do not; if "
-                "you trust it, give ",
-                Argument("trust", True),
-                Words(" to read_table, or unpack it yourself"),
-            )
+            f"{path}: unpacks to more than {LARGEST_RATIO} times its {packed:,} bytes, which tables "
+            "do not; if you trust it, give trust=True to read_table, or unpack it yourself"
         )
 
 
@@ -165,21 +160,16 @@ def find_delimiter(path: str | Path, text: str) -> str:
         if len(cells) > 1 and cells[1:] != [""]:
             return delimiter
     raise UnreadableInput(
-        Message(
-            f"{path}: expected columns separated by tabs, commas, semicolons, spaces or bars, but the first line has "
-            f"only one: '{shortened(first_line(text))}'; give ",
-            Argument("delimiter"),
-            ", or add a column of sample ids if it is the only one",
-        )
+        f"{path}: expected columns separated by tabs, commas, semicolons, spaces or bars, but the "
+        f"first line has only one: '{shortened(first_line(text))}'; give delimiter, or add a column "
+        "of sample ids if it is the only one"
     )
 
 
 def check_delimiter(delimiter: str | None) -> None:
     """Reject a delimiter that is not a single character."""
     if delimiter is not None and not (isinstance(delimiter, str) and len(delimiter) == 1):
-        raise ValueError(
-            Message(Argument("delimiter"), f" must be one character, such as ',' or '\\t', got {delimiter!r}")
-        )
+        raise ValueError(f"delimiter must be one character, such as ',' or '\\t', got {delimiter!r}")
 
 
 def records(path: str | Path, text: str, delimiter: str, quoted: bool = True) -> Iterator[Record]:
@@ -230,11 +220,8 @@ def check_widths(
     for record in rows:
         if len(record.cells) > width or (short and len(record.cells) < width):
             raise UnreadableInput(
-                Message(
-                    f"{path}, line {record.line}: expected {width} columns as in {model}, got {len(record.cells)}; "
-                    "correct the line, or give ",
-                    Argument("delimiter"),
-                )
+                f"{path}, line {record.line}: expected {width} columns as in {model}, got {len(record.cells)}; "
+                "correct the line, or give delimiter"
             )
 
 

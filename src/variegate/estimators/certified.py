@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from ..checks import is_number
 from ..inference import CHAINS, JOINS, Certificate, ConvergenceWarning, OthersRatio
-from ..messages import Argument, Message
 from ..selection import Selection
 from ..threads import one_blas_thread
 from ..types import IntArray
@@ -56,12 +55,8 @@ def _first_columns(search: Search, screen: Screen) -> NDArray[np.bool_]:
 def _warn_of_columns_left_out(certificate: Certificate) -> None:
     if certificate.largest > JOINS:
         warnings.warn(
-            Message(
-                f"Some of the {certificate.left_out:,} columns that were left out could have a probability of up to "
-                f"{certificate.largest:.2g}; start with more columns (",
-                Argument("screen"),
-                ").",
-            ),
+            f"Some of the {certificate.left_out:,} columns that were left out could have a probability "
+            f"of up to {certificate.largest:.2g}; start with more columns (screen).",
             ConvergenceWarning,
             stacklevel=6,
         )

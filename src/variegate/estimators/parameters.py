@@ -7,7 +7,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..checks import is_number, is_whole
-from ..messages import Argument, Message, Words
 
 LARGEST_DIVERSITY = 1000  # chains agree with enumeration up to here; at 10,000 odds beyond e^300 matter
 CHOICES = ("prediction", "probability")
@@ -66,10 +65,8 @@ class Parameters:
                 raise ValueError(f'{name} must be "dpp" or "bernoulli", got {value!r}.')
         if not (is_number(self.diversity) and 0 <= self.diversity <= LARGEST_DIVERSITY):
             raise ValueError(
-                Message(
-                    Argument("diversity"),
-                    f" must be a number from 0 to {LARGEST_DIVERSITY}, got {self.diversity!r}; 10 is already large.",
-                )
+                f"diversity must be a number from 0 to {LARGEST_DIVERSITY}, got {self.diversity!r}; 10 "
+                "is already large."
             )
         if self.prior == "bernoulli" and self.diversity not in (0, 1):
             raise ValueError(
@@ -87,25 +84,19 @@ class Parameters:
         if self.fixed_size and self.n_features_to_select is None:
             raise ValueError("fixed_size=True needs a size; give n_features_to_select.")
         if self.screen is not None and not (is_whole(self.screen) and self.screen >= 1):
-            raise ValueError(
-                Message(Argument("screen"), f" must be a number of columns to start with, got {self.screen!r}.")
-            )
+            raise ValueError(f"screen must be a number of columns to start with, got {self.screen!r}.")
 
     def _check_solver(self) -> None:
         if not (is_whole(self.n_starts) and self.n_starts >= 1):
             raise ValueError(f"n_starts must be a whole number, at least 1, got {self.n_starts!r}.")
         if self.max_iter is not None and not (is_whole(self.max_iter) and self.max_iter >= 1):
-            raise ValueError(
-                Message(Argument("max_iter"), f" must be a whole number, at least 1, got {self.max_iter!r}.")
-            )
+            raise ValueError(f"max_iter must be a whole number, at least 1, got {self.max_iter!r}.")
         if not (isinstance(self.solver, str) and self.solver in SOLVERS):
             raise ValueError(f'solver must be "chain", "rao_blackwell" or "fixed_form", got {self.solver!r}.')
         if self.tol is not None and not (is_number(self.tol) and self.tol >= 0):
-            raise ValueError(Message(Argument("tol"), f" must be a non-negative number, got {self.tol!r}."))
+            raise ValueError(f"tol must be a non-negative number, got {self.tol!r}.")
         if self.tol == 0 and self.solver == "chain":
-            raise ValueError(
-                Message(Argument("tol"), f" must be above zero, got {self.tol!r}; the chain would never stop.")
-            )
+            raise ValueError(f"tol must be above zero, got {self.tol!r}; the chain would never stop.")
 
 
 def _check_positive(name: str, value: Any, learned: str | None) -> None:
@@ -113,6 +104,4 @@ def _check_positive(name: str, value: Any, learned: str | None) -> None:
     if value is None if learned is None else isinstance(value, str) and value == learned:
         return
     if not (is_number(value) and value > 0):
-        raise ValueError(
-            Message(Argument(name), " must be ", Words(f"{learned!r} or "), f"a number above zero, got {value!r}.")
-        )
+        raise ValueError(f"{name} must be {learned!r} or a number above zero, got {value!r}.")

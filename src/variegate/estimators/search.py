@@ -26,7 +26,6 @@ from ..inference import (
 )
 from ..inference import fit as fit_bound
 from ..likelihoods import sample_weights, unsettled_of
-from ..messages import Argument, Message
 from ..naming import column_labels, find_positions
 from ..posterior import Posterior
 from ..priors import Prior, bernoulli_prior, dpp_prior
@@ -169,15 +168,9 @@ class Search:
         """Warn of a given similarity whose rank is so low that it decides the size of sets."""
         if not isinstance(self.asked.similarity, str) and rank < min(LOW_RANK, n_candidates // 2):
             warnings.warn(
-                Message(
-                    f"The similarity has rank {rank}: at most {rank} of {n_candidates} features can be in a set "
-                    "together, and fewer are likely, whatever the data say; give one that separates more of them, "
-                    "for instance with a smaller ",
-                    Argument("bandwidth"),
-                    " or a larger ",
-                    Argument("rank"),
-                    ".",
-                ),
+                f"The similarity has rank {rank}: at most {rank} of {n_candidates} features can be in a "
+                "set together, and fewer are likely, whatever the data say; give one that separates more "
+                "of them, for instance with a smaller bandwidth or a larger rank.",
                 SimilarityWarning,
                 stacklevel=6,
             )

@@ -18,7 +18,6 @@ from ..groups import Group, numbered
 from ..inference import Certificate, Fit, Sample, Target
 from ..large import LargeTable, as_large_table, is_out_of_core
 from ..likelihoods import end_of_fit, new_rows, table, unsettled_of
-from ..messages import Argument, Message, Words
 from ..panels import Panel
 from ..predictions import PredictiveMixture, average_predictions
 from ..selection import Selection, Training
@@ -204,23 +203,13 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         by_prediction = self.choose == "prediction"
         S = found.panel(found.size).features if by_prediction else found.posterior.map(found.size)
         if not len(S):
-            beside = (" beside those in ", Argument("always_include")) if len(found.candidates.always) else ()
-            what = (
-                "No features are worth measuring",
-                *beside,
-                ": the model predicts next to nothing from them",
-            )
+            beside = " beside those in always_include" if len(found.candidates.always) else ""
+            what = f"No features are worth measuring{beside}: the model predicts next to nothing from them"
             warnings.warn(
-                Message(
-                    *(what if by_prediction else ("The most probable set is empty", *beside)),
-                    f", though {found.posterior.inclusion_prob().sum():.1f} features are expected in a set. ",
-                    Words("predict()", "`variegate predict`"),
-                    " averages over sets and works; for a selection give ",
-                    Argument("n_features_to_select"),
-                    ", or look at ",
-                    Words("inclusion_probabilities_", "the probabilities in selection.csv"),
-                    ".",
-                ),
+                f"{what if by_prediction else f'The most probable set is empty{beside}'}, though "
+                f"{found.posterior.inclusion_prob().sum():.1f} features are expected in a set. Predictions average "
+                "over sets and work; for a selection give a size (n_features_to_select), or look at the inclusion "
+                "probabilities.",
                 EmptySelectionWarning,
                 stacklevel=4,
             )

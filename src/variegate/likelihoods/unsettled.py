@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..messages import Message, Words, counted
+from ..messages import counted
 from ..types import IntArray
 
 
@@ -62,12 +62,8 @@ def _warn(found: Sequence[Unsettled], stacklevel: int) -> None:
     sets = {S: what for some in found for S, what in some.sets.items()}
     if sets:
         warnings.warn(
-            Message(
-                f"The evidence of {counted(len(sets), 'set')} did not converge, so that their probability is rough (",
-                f"{next(iter(sets.values()))}); a larger ",
-                Words("slab_precision", "slab_precision (in Python)"),
-                " makes it converge.",
-            ),
+            f"The evidence of {counted(len(sets), 'set')} did not converge, so that their probability "
+            f"is rough ({next(iter(sets.values()))}); a larger slab_precision makes it converge.",
             EvidenceWarning,
             stacklevel=stacklevel,
         )

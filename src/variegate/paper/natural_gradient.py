@@ -22,7 +22,6 @@ from scipy.special import expit
 
 from ..dpp import IndependentSets, SetDistribution
 from ..inference import ConvergenceWarning, Target, grow, polish
-from ..messages import Argument, Message
 from ..sets import membership
 from ..threads import one_blas_thread
 from ..types import FloatArray, IntArray
@@ -71,9 +70,7 @@ def natural_gradient(
     trace, theta = max((ascent(target, theta, rng, max_iter) for theta in starts), key=_level)
     if not _has_settled(trace):
         warnings.warn(
-            Message(
-                f"The ELBO was still rising after {len(trace)} iterations; allow more (", Argument("max_iter"), ")."
-            ),
+            f"The ELBO was still rising after {len(trace)} iterations; allow more (max_iter).",
             ConvergenceWarning,
             stacklevel=3,
         )

@@ -7,9 +7,9 @@ from .coordinates import from_coordinates
 from .factorise import item_names as item_names
 from .features import SimilarityFeatures, SimilarityWarning
 from .features import unit_rows as unit_rows
-from .groups import from_groups
-from .groups import group_codes as group_codes
 from .kernel import from_kernel
+from .labels import from_labels
+from .labels import group_codes as group_codes
 from .network import from_network, network_kernel
 from .positions import Positions, from_positions
 
@@ -20,8 +20,8 @@ __all__ = [
     "from_annotations",
     "from_columns",
     "from_coordinates",
-    "from_groups",
     "from_kernel",
+    "from_labels",
     "from_network",
     "from_positions",
     "network_kernel",

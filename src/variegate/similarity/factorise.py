@@ -10,7 +10,6 @@ import numpy as np
 from scipy import sparse
 
 from ..checks import check_share
-from ..messages import Argument, Message
 from .cholesky import Kernel, pivoted_cholesky
 from .features import Array, SimilarityFeatures, SimilarityWarning, unit_rows
 
@@ -40,12 +39,8 @@ def factorise(
     factor = pivoted_cholesky(kernel, min(M, rank or MOST_COLUMNS), tol, rng)
     if rank is None and factor.trace_error > tol:
         warnings.warn(
-            Message(
-                f"{MOST_COLUMNS} similarity features leave a trace error of {factor.trace_error:.1%}, above the "
-                f"tolerance of {tol:.1%}: the features are too distinct; give ",
-                Argument("rank"),
-                " or a larger bandwidth",
-            ),
+            f"{MOST_COLUMNS} similarity features leave a trace error of {factor.trace_error:.1%}, above "
+            f"the tolerance of {tol:.1%}: the features are too distinct; give rank or a larger bandwidth",
             SimilarityWarning,
             stacklevel=3,
         )

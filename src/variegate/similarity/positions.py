@@ -13,7 +13,7 @@ from scipy import sparse
 from ..checks import generator
 from .factorise import MOST_COLUMNS, USUAL_RANK, check_rank, item_names
 from .features import Array, SimilarityFeatures, unit_rows
-from .groups import group_codes, members_of
+from .labels import group_codes, members_of
 
 _NEIGHBOURS = 5  # the bandwidth "near" is the distance to this neighbour
 _CELLS = 2  # grid cells per bandwidth: K is accurate to 1e-4

@@ -9,7 +9,6 @@ from sklearn.linear_model import LinearRegression
 
 from .. import metrics
 from ..likelihoods import Gaussian, QuadraticLikelihood, Squares, Terms
-from ..messages import Argument, Message
 from ..screening import f_statistics
 from ..types import FloatArray
 
@@ -33,11 +32,8 @@ class Regression:
         model = Gaussian(X, y, **options)
         if options.get("covariates") is not None and model.rows_left <= 0:
             raise ValueError(
-                Message(
-                    Argument("always_include"),
-                    f" must name fewer columns than there are rows, {len(y)}: with the intercept they explain every "
-                    "outcome exactly, and nothing is left for the others; name fewer.",
-                )
+                f"always_include must name fewer columns than there are rows, {len(y)}: with the intercept "
+                "they explain every outcome exactly, and nothing is left for the others; name fewer."
             )
         return [model]
 

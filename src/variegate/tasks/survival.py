@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from .. import metrics
 from ..checks import WrongOutcome, check_rows
 from ..likelihoods import OUT, Cox, CoxTerms, QuadraticLikelihood, Terms, check_times, checked_times
-from ..messages import Argument, Message
 from ..types import SURVIVAL, FloatArray
 from .numbers import numbers
 from .protocol import RIDGE
@@ -143,10 +142,9 @@ def events(values: Any, happened: Any = None) -> NDArray[np.bool_]:
     strange = [word for word in known if word not in HAPPENED | CENSORED]
     if strange:
         hint = " (R's code is 1 for censored, 2 for an event)" if known == ["1", "2"] else ""
-        must = Message(
-            f"must be 0/1, true/false or words such as dead and alive, got {', '.join(known[:5])}{hint}; say which "
-            "value means that it happened with ",
-            Argument("event_value"),
+        must = (
+            f"must be 0/1, true/false or words such as dead and alive, got {', '.join(known[:5])}{hint}; "
+            "say which value means that it happened (on the command line --event COLUMN=VALUE)"
         )
         raise WrongOutcome("event", must)
     return np.asarray(words.isin(HAPPENED))

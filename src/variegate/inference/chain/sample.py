@@ -10,7 +10,6 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from ...dpp import SetDistribution, of_size, with_inclusion_prob
-from ...messages import Argument, Message
 from ...sets import NOTHING, as_count, as_index_set
 from ...types import FloatArray, IntArray
 from ..progress import Callback, ConvergenceWarning, Progress
@@ -216,14 +215,9 @@ def _warn_if_cut_short(found: Chains, settings: ChainSettings) -> None:
         warnings.warn("Interrupted: the probabilities are those found so far.", ConvergenceWarning, stacklevel=3)
     elif not found.converged:
         warnings.warn(
-            Message(
-                f"After {found.laps} laps some probability still has a Monte Carlo error of "
-                f"{found.averages.error.max():.2g}, above {settings.tol:g}: allow more laps (",
-                Argument("max_iter"),
-                ") or a larger error (",
-                Argument("tol"),
-                ").",
-            ),
+            f"After {found.laps} laps some probability still has a Monte Carlo error of "
+            f"{found.averages.error.max():.2g}, above {settings.tol:g}: allow more laps (max_iter) or a "
+            "larger error (tol).",
             ConvergenceWarning,
             stacklevel=3,
         )

@@ -10,7 +10,6 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from ...dpp import SetDistribution
-from ...messages import Argument, Message
 from ...sets import NOTHING
 from ...types import FloatArray, IntArray
 from ..progress import Callback, ConvergenceWarning
@@ -114,13 +113,8 @@ def fit(
         warnings.warn("Interrupted: the fit is the best found so far.", ConvergenceWarning, stacklevel=2)
     elif not found.converged:
         warnings.warn(
-            Message(
-                f"The fit had not settled after {found.n_iter} iterations; allow more (",
-                Argument("max_iter"),
-                f", now {search.settings.iterations}) or accept rougher probabilities (",
-                Argument("tol"),
-                f", now {search.settings.tol:g}).",
-            ),
+            f"The fit had not settled after {found.n_iter} iterations; allow more (max_iter, now "
+            f"{search.settings.iterations}) or accept rougher probabilities (tol, now {search.settings.tol:g}).",
             ConvergenceWarning,
             stacklevel=2,
         )

@@ -1,13 +1,11 @@
 """The same table, however it was computed and whatever died on the way."""
 
-import io
+import json
 import multiprocessing
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -25,11 +23,7 @@ from comparison_methods import (
     kills,
     small_comparison,
 )  # fmt: skip
-from estimator_problems import Terminal
-from variegate.comparison import StoreError
-from variegate.comparison.bar import ProgressBar, clock
-from variegate.comparison.store import Store
-from variegate.comparison.workers import Processes
+from variegate.comparison import StoreError, run_jobs
 
 TESTS = Path(__file__).parents[1]
 
@@ -78,89 +72,41 @@ def cluster(monkeypatch, tmp_path):
 @pytest.mark.real
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.filterwarnings("ignore:Workers died")
-def test_dask_cluster_that_loses_a_worker(cluster, tmp_path):
-    pids = cluster.run(os.getpid)
-    assert len(pids) == 2
-    assert os.getpid() not in pids.values()
-    with joblib.parallel_config(backend="dask"):
-        deadly = small_comparison({**METHODS, "deadly": KillsOnce(str(tmp_path / "killed"))})
-    assert (tmp_path / "killed").exists()
-    survivors = cluster.run(os.getpid)
-    assert set(pids.values()) - set(survivors.values()), "no worker was killed"
-    harmless = small_comparison({**METHODS, "deadly": KillsOnce(str(tmp_path / "killed"))})
-    assert_same(deadly, harmless)
-
-
-@pytest.mark.real
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.filterwarnings("ignore:Workers died")
-def test_dask_cluster_is_sent_the_data_once(cluster):
+def test_dask_cluster_is_sent_the_data_once(cluster, tmp_path):
     Counted.sent = 0
     serial = small_comparison(similarity=Counted())
-    hashed = Counted.sent  # what tells two calls apart is pickled too
     with joblib.parallel_config(backend="dask"):
         assert_same(serial, small_comparison(similarity=Counted()))
-        assert Counted.sent == 2 * hashed + 1
-
-
-@pytest.mark.real
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.filterwarnings("ignore:Workers died")
-def test_method_that_kills_every_dask_worker_loses_nothing_else(cluster, tmp_path):
-    methods = {**METHODS, "deadly": kills}
-    with (
-        joblib.parallel_config(backend="dask"),
-        pytest.warns(UserWarning, match=r"deadly failed in 2 of 2 repeats \(It killed its worker"),
-    ):
-        found = small_comparison(methods, repeats=2, store=tmp_path / "run.db")
-    assert_only_deadly_failed(found)
-    assert stored(tmp_path / "run.db") == 2 * 4
+        assert Counted.sent == 1
+        with pytest.raises(RuntimeError, match="worker process died"):
+            small_comparison({**METHODS, "deadly": kills}, store=tmp_path / "run.jsonl")
+        cluster.wait_for_workers(2)
+        assert_same(serial, small_comparison(similarity=Counted()))
 
 
 @pytest.mark.real
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 def test_dask_cluster_without_workers_is_not_waited_for_for_ever(monkeypatch):
     distributed = pytest.importorskip("distributed")
-    monkeypatch.setattr("variegate.comparison.workers.PATIENCE", 0.5)
+    monkeypatch.setattr("variegate.comparison.runner.PATIENCE", 0.5)
     with (
         distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as local,
         distributed.Client(local),
         joblib.parallel_config(backend="dask"),
-        pytest.raises(TimeoutError, match=r"no worker for 0\.5 seconds; start some\. With a store"),
+        pytest.raises(TimeoutError, match=r"no worker for 0\.5 seconds"),
     ):
         small_comparison(repeats=1)
-
-
-def assert_only_deadly_failed(found):
-    failed = found.failures
-    assert failed["method"].tolist() == ["deadly"] * 2
-    assert failed["error"].str.endswith("It killed its worker even when it ran alone.").all()
-    others = found.selections.query("method != 'deadly'")["positions"].tolist()
-    assert others == small_comparison(repeats=2).selections["positions"].tolist()
 
 
 # --- dying and going on -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.real
-def test_process_that_dies_is_replaced(tmp_path):
+def test_run_ends_with_a_worker_that_dies_and_continues(tmp_path):
     methods = {**METHODS, "deadly": KillsOnce(str(tmp_path / "killed"))}
-    with pytest.warns(UserWarning, match=r"Workers died: \d of 6 jobs had to be run again"):
-        died = small_comparison(methods, n_jobs=2)
-    assert (tmp_path / "killed").exists()
-    assert_same(died, small_comparison(methods))
-
-
-@pytest.mark.real
-@pytest.mark.filterwarnings("ignore:Workers died")
-def test_method_that_kills_every_process_loses_nothing_else(tmp_path):
-    with pytest.warns(UserWarning, match=r"deadly failed in 2 of 2 repeats \(It killed its worker"):
-        found = small_comparison({**METHODS, "deadly": kills}, repeats=2, n_jobs=2, store=tmp_path / "run.db")
-    assert_only_deadly_failed(found)
-    assert stored(tmp_path / "run.db") == 2 * 4
+    with pytest.raises(RuntimeError, match="worker process died"):
+        small_comparison(methods, n_jobs=2, store=tmp_path / "run.jsonl")
+    assert_same(small_comparison(methods, n_jobs=2, store=tmp_path / "run.jsonl"), small_comparison(methods))
 
 
 SLOW = {**METHODS, "slow": Correlated(level=0.1, seconds=0.15)}
@@ -173,19 +119,15 @@ small_comparison({{**METHODS, "slow": Correlated(level=0.1, seconds=0.15)}}, rep
 
 
 def stored(path):
-    if not path.exists():
-        return 0
-    try:
-        with sqlite3.connect(path) as db:
-            return db.execute("SELECT COUNT(*) FROM results").fetchone()[0]
-    except sqlite3.OperationalError:  # not yet written
-        return 0
+    """Return how many results a store holds."""
+    lines = path.read_text().split("\n")[1:-1] if path.exists() else []
+    return len({key for line in lines for key in json.loads(line)["results"]})
 
 
 @pytest.mark.real
 @pytest.mark.parametrize("how", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_killed_in_the_middle_and_resumed(tmp_path, how):
-    path = tmp_path / "run.db"
+    path = tmp_path / "run.jsonl"
     process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(path)], stderr=subprocess.DEVNULL)
     while process.poll() is None and stored(path) < 3 * len(SLOW):
         time.sleep(0.02)
@@ -200,7 +142,7 @@ def test_killed_in_the_middle_and_resumed(tmp_path, how):
 
 
 def test_finished_run_computes_nothing(tmp_path, monkeypatch):
-    path = tmp_path / "run.db"
+    path = tmp_path / "run.jsonl"
     first = small_comparison(store=path)
     monkeypatch.setattr("variegate.comparison.study.Study.part", lambda *_: pytest.fail("it was computed again"))
     assert_same(first, small_comparison(store=path))
@@ -208,7 +150,7 @@ def test_finished_run_computes_nothing(tmp_path, monkeypatch):
 
 
 def test_store_takes_more_repeats_and_more_methods(tmp_path):
-    path = tmp_path / "run.db"
+    path = tmp_path / "run.jsonl"
     small_comparison({"variegate": METHODS["variegate"]}, repeats=3, store=path)
     assert stored(path) == 3
     assert_same(small_comparison(store=path), small_comparison())
@@ -224,7 +166,7 @@ def test_store_takes_more_repeats_and_more_methods(tmp_path):
 
 def test_method_that_raises_loses_nothing_else(tmp_path):
     with pytest.warns(UserWarning, match=r"broken failed in \d of 6 repeats \(RuntimeError: no luck today\)"):
-        found = small_comparison({**METHODS, "broken": broken}, store=tmp_path / "run.db")
+        found = small_comparison({**METHODS, "broken": broken}, store=tmp_path / "run.jsonl")
     failed = found.failures
     assert set(failed["method"]) == {"broken"}
     assert 0 < len(failed) < 6
@@ -257,7 +199,7 @@ def test_preparation_that_raises():
 
 
 def test_failed_methods_are_tried_again(tmp_path, monkeypatch):
-    path = tmp_path / "run.db"
+    path = tmp_path / "run.jsonl"
     with pytest.warns(UserWarning, match="failed"):
         small_comparison(similarity=unlucky, store=path)
     monkeypatch.setenv("VARIEGATE_LUCK", "good")
@@ -275,7 +217,7 @@ def unlucky(X):
 
 
 def test_two_calls_are_not_mixed(tmp_path):
-    path = tmp_path / "run.db"
+    path = tmp_path / "run.jsonl"
     small_comparison(store=path)
     with pytest.raises(StoreError, match=r"another call.*seed: 3 there, 4 here"):
         small_comparison(store=path, random_state=4)
@@ -289,81 +231,63 @@ def test_two_calls_are_not_mixed(tmp_path):
 
 
 def test_corrupt_store_is_refused_and_left_alone(tmp_path):
-    path = tmp_path / "run.db"
-    small_comparison(store=path)
+    path = tmp_path / "run.jsonl"
+    first = small_comparison(store=path)
     whole = path.read_bytes()
-    for damaged in (b"nonsense" * 1000, whole[: len(whole) // 2], whole[:4096] + bytes(len(whole) - 4096)):
+    start = whole.index(b'"R2": ')
+    flipped = [whole[:i] + bytes([whole[i] ^ 1]) + whole[i + 1 :] for i in range(start, start + 60, 5)]
+    for damaged in (b"nonsense" * 1000, b"nonsense\n", bytes(range(256)), whole[whole.index(b"\n") + 1 :], *flipped):
         path.write_bytes(damaged)
-        with pytest.raises(StoreError, match=r"run.db"):
+        with pytest.raises(StoreError, match=r"run\.jsonl (is damaged|must be)"):
             small_comparison(store=path)
         assert path.read_bytes() == damaged
+    path.write_bytes(whole)
+    assert_same(small_comparison(store=path), first)
     path.write_bytes(b"")  # killed before the first word
-    assert_same(small_comparison(store=path), small_comparison())
-
-
-def test_somebody_elses_database_is_refused(tmp_path):
-    path = tmp_path / "other.db"
-    with sqlite3.connect(path) as db:
-        db.execute("CREATE TABLE accounts (name TEXT)")
-    db.close()
-    with pytest.raises(StoreError, match="another database"):
-        small_comparison(store=path)
+    assert_same(small_comparison(store=path), first)
     with pytest.raises(StoreError, match="existing folder"):
-        small_comparison(store=tmp_path / "nowhere" / "run.db")
+        small_comparison(store=tmp_path / "nowhere" / "run.jsonl")
 
 
-def test_results_are_written_whole_or_not_at_all(tmp_path):
-    with Store(tmp_path / "run.db", {}) as store:
-        with pytest.raises(TypeError):
-            store.add({"a": 1, "b": object()})
-        assert store.results() == {}
-        store.add({"a": 1})
-        store.add({"a": 2})
-        assert store.results() == {"a": 2}
+def test_a_line_that_was_cut_is_written_again(tmp_path):
+    path = tmp_path / "run.jsonl"
+    first = small_comparison(store=path)
+    whole = path.read_bytes()
+    for end in (len(whole) - 1, len(whole) - 20, whole.index(b"\n") + 3):
+        path.write_bytes(whole[:end])
+        assert_same(small_comparison(store=path), first)
+        assert stored(path) == 18
 
 
 def test_full_disk_is_reported_and_what_was_written_stays(tmp_path):
-    with Store(tmp_path / "run.db", {"seed": 0}) as store:
-        store.add({"a": 1})
-        pages = store._db.execute("PRAGMA page_count").fetchone()[0]
-        store._db.execute(f"PRAGMA max_page_count = {pages}")
-        with pytest.raises(StoreError, match=r"run\.db cannot be written \(.*full.*the same call continues"):
-            store.add({"b": "x" * 100_000})
-    with Store(tmp_path / "run.db", {"seed": 0}) as store:
-        assert store.results() == {"a": 1}
+    resource = pytest.importorskip("resource")
+    path = tmp_path / "run.jsonl"
+    run_jobs(_long, 10, lambda known: [("a",)], store=path)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
+    try:
+        with pytest.raises(StoreError, match=r"cannot be used .*large"):
+            run_jobs(_long, 100_000, lambda known: [("b",)], store=path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert list(run_jobs(_long, 10, lambda known: [], store=path)) == ["a"]
+
+
+def _long(n, key):
+    return {key: "x" * n}
 
 
 def test_two_processes_may_begin_a_store_at_once(tmp_path):
-    path = tmp_path / "run.db"
-    Store(path, {"seed": 0}).__exit__(None, None, None)
-    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    rows = other.execute("SELECT * FROM variegate_call").fetchall()
-    other.execute("DELETE FROM variegate_call")
-    other.execute("BEGIN IMMEDIATE")  # the other process has found the file empty, and is writing what it is for
-    other.executemany("INSERT INTO variegate_call VALUES (?, ?)", rows)
-    commit = threading.Timer(0.5, other.execute, ["COMMIT"])
-    commit.start()
-    with Store(path, {"seed": 0}) as store:
-        store.add({"a": 1})
-        assert store.results() == {"a": 1}
-    commit.join()
-    other.close()
+    path = tmp_path / "run.jsonl"
+    first = small_comparison(store=path)
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([lines[0], *lines, *lines[1:]]))
+    assert_same(small_comparison(store=path), first)
+    with pytest.raises(StoreError, match="another call"):
+        small_comparison(store=path, random_state=4)
 
 
 # --- progress -------------------------------------------------------------------------------------------------------
-
-
-def test_bar_on_a_terminal_and_elsewhere(monkeypatch):
-    monkeypatch.setattr("variegate.estimators.progress.EVERY", 0.0)
-    terminal, file = Terminal(), io.StringIO()
-    for stream in (terminal, file):
-        with ProgressBar(4, stream=stream) as bar:
-            for _ in range(4):
-                bar.advance()
-    assert terminal.getvalue().count("\r") == 5  # each redrawn, and the last one left standing
-    assert "████████████░░░░░░░░░░░░ 2 of 4 done in 0:00, 0:00 left" in terminal.getvalue()
-    assert file.getvalue() == "variegate: 4 of 4 done in 0:00, 0:00 left\n"
-    assert clock(59.7) == "1:00"
 
 
 def test_progress_can_be_silenced(capsys):
@@ -373,16 +297,45 @@ def test_progress_can_be_silenced(capsys):
     assert "1 of 1 done" in capsys.readouterr().err
 
 
-def test_processes_end_when_nobody_wants_more():
+def test_processes_end_when_nobody_wants_more(monkeypatch):
     """Ctrl-C between two results, say: busy workers must not go on without us."""
-    jobs = [(0.0,), (60.0,), (60.0,)]
-    results = Processes(None, 2).results(nap, jobs)
-    next(results)
-    ours = [child for child in multiprocessing.active_children() if ".loky." in type(child).__module__]
-    assert ours
-    results.close()
-    assert not any(child.is_alive() for child in ours)
+    started = time.monotonic()
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("variegate.comparison.runner.ProgressLine.show", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_jobs(nap, None, lambda _: [(0.0,), (60.0,), (60.0,)], n_jobs=2, progress=True)
+    assert time.monotonic() - started < 50
+    assert not [child for child in multiprocessing.active_children() if "Loky" in child.name and child.is_alive()]
+
+
+@pytest.mark.real
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs /proc")
+def test_processes_end_with_a_killed_parent(tmp_path):
+    script = PARENT.format(tests=str(TESTS), path=str(tmp_path / "pid"))
+    process = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL)
+    while not (tmp_path / "pid").exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    worker, patience = Path("/proc") / (tmp_path / "pid").read_text(), time.monotonic() + 20
+    while worker.exists() and "State:\tZ" not in (worker / "status").read_text():
+        assert time.monotonic() < patience, "the worker goes on"
+        time.sleep(0.1)
+
+
+PARENT = """
+import sys
+sys.path.insert(0, {tests!r})
+from comparison_methods import says_who
+from variegate.comparison import run_jobs
+run_jobs(says_who, {path!r}, lambda _: [(60.0,), (60.0,)], n_jobs=2)
+"""
 
 
 def nap(shared, seconds):
     time.sleep(seconds)
+    return {}

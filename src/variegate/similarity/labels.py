@@ -13,7 +13,7 @@ from .factorise import MOST_COLUMNS, check_rank, item_names
 from .features import Array, SimilarityFeatures, unit_rows
 
 
-def from_groups(
+def from_labels(
     labels: Sequence[object] | Any,
     within: float = 0.9,
     *,
@@ -37,7 +37,7 @@ def from_groups(
     rank : largest number of columns of Φ; None: 1,000
     rng : generator or seed for the random directions; None is seed 0
 
-    >>> phi = from_groups(["a", "a", "b"], within=0.9)
+    >>> phi = from_labels(["a", "a", "b"], within=0.9)
     >>> np.asarray(phi @ phi.T).round(2)
     array([[1. , 0.9, 0. ],
            [0.9, 1. , 0. ],

@@ -13,9 +13,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from variegate.cli.files import new_file, new_folder
-from variegate.cli.messages import Failure
-from variegate.cli.show import csv_text
+from variegate.tables import csv_text
+from variegate.writing import CannotWrite, new_file, new_folder
 
 NAMES = ("a.csv", "run.json")
 
@@ -44,7 +43,7 @@ def test_the_second_of_two_runs_into_one_new_folder_fails(tmp_path):
                 fill(first, "first")
             fill(second, "second")
 
-    with pytest.raises(Failure, match="another run created"):
+    with pytest.raises(CannotWrite, match="another run created"):
         both()
     assert contents(out) == dict.fromkeys(NAMES, "first")
     assert os.listdir(tmp_path) == ["found"]
@@ -55,7 +54,7 @@ def test_a_folder_called_like_a_file_is_left_alone_and_nothing_is_mixed(tmp_path
     with new_folder(out, NAMES, False, ()) as work:
         fill(work, "old", ["a.csv"])
     (out / "run.json").mkdir()
-    refused = pytest.raises(Failure, match=r"run\.json: it is a folder; nothing was written")
+    refused = pytest.raises(CannotWrite, match=r"run\.json: it is a folder; nothing was written")
     with refused, new_folder(out, NAMES, True, ()):
         raise AssertionError("the work is not even begun")
     (out / "run.json").rmdir()
@@ -65,7 +64,7 @@ def test_a_folder_called_like_a_file_is_left_alone_and_nothing_is_mixed(tmp_path
             fill(work, "new")
             (out / "run.json").mkdir()  # while it ran
 
-    with pytest.raises(Failure, match="it is a folder"):
+    with pytest.raises(CannotWrite, match="it is a folder"):
         disturbed()
     assert contents(out) == {"a.csv": "old"}
 
@@ -83,7 +82,7 @@ def test_what_cannot_be_moved_brings_all_back(tmp_path, monkeypatch):
         real(source, target)
 
     monkeypatch.setattr(os, "replace", replace)
-    with pytest.raises(Failure, match="No space left"), new_folder(out, NAMES, True, ()) as work:
+    with pytest.raises(CannotWrite, match="No space left"), new_folder(out, NAMES, True, ()) as work:
         fill(work, "new")
     assert contents(out) == {**dict.fromkeys(NAMES, "old"), "mine.txt": "mine"}
 
@@ -91,7 +90,7 @@ def test_what_cannot_be_moved_brings_all_back(tmp_path, monkeypatch):
 def test_folders_of_killed_runs_are_cleaned_and_those_of_others_are_not(tmp_path, monkeypatch):
     out = tmp_path / "found"
     code = (
-        "import os, sys, pathlib; from variegate.cli.files import new_folder\n"
+        "import os, sys, pathlib; from variegate.writing import new_folder\n"
         f"with new_folder(pathlib.Path({str(out)!r}), ('a.csv',), False, ()): os.kill(os.getpid(), 9)"
     )
 
