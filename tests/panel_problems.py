@@ -7,7 +7,7 @@ import numpy as np
 from variegate.design import Design
 from variegate.likelihoods import CoxTerms, Logits, PoissonTerms, Softmax, Squares
 from variegate.panels import Reference
-from variegate.panels.form import Form, Units
+from variegate.panels.remainder import Remainder, Units
 
 N, M = 40, 7
 RNG = np.random.default_rng(4)
@@ -65,23 +65,23 @@ def dense(auxiliary):
     return auxiliary.times(np.eye(len(auxiliary.precision)))
 
 
-def form_of(reference, unit=None, covariates=None):
+def remainder_of(reference, unit=None, covariates=None):
     w = reference.curvature.precision
     design = Design.of(X, np.ones(N))
     fixed = np.vstack([np.ones(N), *([] if covariates is None else covariates.T)])
     unit = np.arange(M) if unit is None else unit
     assert len(w) == N
-    return Form(design, reference.curvature, reference.targets, fixed, Units.of(np.asarray(unit)))
+    return Remainder(design, reference.curvature, reference.targets, fixed, Units.of(np.asarray(unit)))
 
 
-def refitted(form, columns, ridge):
+def refitted(remainder, columns, ridge):
     """What least squares leaves of each target: H = RᵀR, rows √ρ for the ridge, columns and fixed part together."""
-    values, vectors = np.linalg.eigh(dense(form.curvature))
+    values, vectors = np.linalg.eigh(dense(remainder.curvature))
     R = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
-    Z, p = form.design.columns(np.asarray(columns, dtype=int)), len(form.fixed)
-    A = np.hstack([R @ form.fixed.T, R @ Z])
+    Z, p = remainder.design.columns(np.asarray(columns, dtype=int)), len(remainder.fixed)
+    A = np.hstack([R @ remainder.fixed.T, R @ Z])
     A = np.vstack([A, np.hstack([np.zeros((Z.shape[1], p)), np.sqrt(ridge) * np.eye(Z.shape[1])])])
-    b = np.vstack([R @ form.targets.T, np.zeros((Z.shape[1], len(form.targets)))])
+    b = np.vstack([R @ remainder.targets.T, np.zeros((Z.shape[1], len(remainder.targets)))])
     beta = np.linalg.lstsq(A, b, rcond=1e-9)[0]
     return np.square(b - A @ beta).sum(axis=0)
 

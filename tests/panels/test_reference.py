@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit, softmax
 
-from panel_problems import COVARIATES, DRAWS, REFERENCES, WEIGHTS, N, X, classes, exclusive, form_of, numbers
+from panel_problems import COVARIATES, DRAWS, REFERENCES, WEIGHTS, N, X, classes, exclusive, numbers, remainder_of
 from variegate.likelihoods import CoxTerms, Logits, PoissonTerms, Squares
 from variegate.panels import Reference
 
@@ -52,8 +52,8 @@ def test_half_of_what_is_left_is_the_divergence_of_the_best_rule(name):
     for size in (0.2, 0.02):
         eta = 0.5 * X[:, 0] - 0.4 * X[:, 2] + size * np.sin(3 * X[:, 4])
         reference = Reference(eta[None], [terms])
-        form = form_of(reference)
-        loss = float(reference.loss(form.left(S, 1e-9 * form.weight)))
+        remainder = remainder_of(reference)
+        loss = float(reference.loss(remainder.left(S, 1e-9 * remainder.weight)))
         best = minimize(lambda beta, eta=eta: divergence(SEEN, eta, Z @ beta), np.zeros(3), options={"gtol": 1e-9})
         errors.append(abs(loss / best.fun - 1))
     assert errors[0] < 0.05
@@ -81,20 +81,20 @@ def test_the_loss_of_other_outcomes_is_half_of_what_is_left():
 def test_targets_keep_the_mean_over_draws_of_what_a_set_leaves(name):
     """Exactly, with as many parts as draws have directions (here M, the draws being linear in X)."""
     reference = REFERENCES[name]
-    form = form_of(reference)
+    remainder = remainder_of(reference)
     for S in ([], [1], [0, 2, 5]):
         S = np.array(S, dtype=int)
-        found = form.left(S, 1e-9 * form.weight) @ reference.owner
-        each = form.left(S, 1e-9 * form.weight, form_of_draws(form, reference))
+        found = remainder.left(S, 1e-9 * remainder.weight) @ reference.owner
+        each = remainder.left(S, 1e-9 * remainder.weight, remainder_of_draws(remainder, reference))
         np.testing.assert_allclose(found.sum(), each.reshape(-1, len(reference.eta)).mean(axis=0).sum(), rtol=2e-3)
 
 
-def form_of_draws(form, reference):
+def remainder_of_draws(remainder, reference):
     """With the draws, moved so that η is their mean, as targets."""
     drawn = reference.eta[None]
     if reference.draws is not None:
         drawn = reference.draws - reference.draws.mean(axis=0) + reference.eta
-    return replace(form, targets=drawn.reshape(-1, N))
+    return replace(remainder, targets=drawn.reshape(-1, N))
 
 
 @pytest.mark.parametrize("name", ["draws", "many classes"])
@@ -102,11 +102,13 @@ def test_covariates_take_no_principal_parts(name):
     """Effects of covariates that are not known at all do not displace what a set could explain."""
     reference = replace(REFERENCES[name], covariates=COVARIATES.T)
     wild = reference.draws + 50 * np.random.default_rng(0).normal(size=(12, 1, 2)) @ COVARIATES.T
-    form = form_of(reference, covariates=COVARIATES)
-    moved = replace(reference, draws=wild, terms=[Squares(np.zeros(N), form.curvature.precision)] * len(reference.eta))
+    remainder = remainder_of(reference, covariates=COVARIATES)
+    moved = replace(
+        reference, draws=wild, terms=[Squares(np.zeros(N), remainder.curvature.precision)] * len(reference.eta)
+    )
     still = replace(reference, terms=moved.terms)
     for S in (np.array([1]), np.array([0, 2, 5])):
-        found, expected = (form_of(r, covariates=COVARIATES).left(S, 0.1).sum() for r in (moved, still))
+        found, expected = (remainder_of(r, covariates=COVARIATES).left(S, 0.1).sum() for r in (moved, still))
         assert found == pytest.approx(expected, rel=2e-3)
 
 
@@ -133,8 +135,8 @@ def test_uncertainty_is_what_the_fixed_part_leaves_of_the_draws(name):
     if reference.draws is None:
         assert reference.uncertainty is None
         return
-    form = form_of(reference, covariates=COVARIATES)
-    off = replace(form, targets=(reference.draws - reference.eta).reshape(-1, N))
+    remainder = remainder_of(reference, covariates=COVARIATES)
+    off = replace(remainder, targets=(reference.draws - reference.eta).reshape(-1, N))
     assert reference.uncertainty == pytest.approx(off.total.sum() / len(reference.draws))
     moved = replace(
         reference, draws=reference.draws + COVARIATES[:, 0] * np.arange(len(reference.draws))[:, None, None]
@@ -156,6 +158,6 @@ def test_one_outcome_of_three_alone_loses_its_part():
     w, S = WEIGHTS, np.array([0, 3])
     alone = [Reference(numbers(3).eta[[k]], [Squares(np.zeros(N), w)], np.array([k + 1.0])) for k in range(3)]
     together = numbers(3, w)
-    forms = [form_of(reference) for reference in (*alone, together)]
-    losses = [float(r.loss(f.left(S, 1.0))) for r, f in zip((*alone, together), forms, strict=True)]
+    remainders = [remainder_of(reference) for reference in (*alone, together)]
+    losses = [float(r.loss(f.left(S, 1.0))) for r, f in zip((*alone, together), remainders, strict=True)]
     assert sum(losses[:3]) == pytest.approx(losses[3])

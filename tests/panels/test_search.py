@@ -25,11 +25,11 @@ def correlated(seed, M=25, N=60, r=0.9, K=1):
 
 def values(search, sets):
     """J of many sets of one size, by dense algebra."""
-    form, sets = search.form, np.array(sets)
+    remainder, sets = search.remainder, np.array(sets)
     M, k = len(search.open), sets.shape[1]
-    G = form.rows(np.arange(M))[sets[:, :, None], sets[:, None, :]] + search.ridge * np.eye(k)
-    b = form.information[:, sets].transpose(1, 2, 0)
-    left = form.total - np.einsum("nsk,nsk->nk", b, np.linalg.solve(G, b))
+    G = remainder.rows(np.arange(M))[sets[:, :, None], sets[:, None, :]] + search.ridge * np.eye(k)
+    b = remainder.information[:, sets].transpose(1, 2, 0)
+    left = remainder.total - np.einsum("nsk,nsk->nk", b, np.linalg.solve(G, b))
     cosines = search.volume.phi @ search.volume.phi.T if search.diversity else np.eye(M)
     volumes = np.linalg.slogdet(cosines[sets[:, :, None], sets[:, None, :]])[1]
     return -search.loss(np.maximum(left, 0)) + search.diversity * volumes
@@ -174,7 +174,7 @@ def test_the_guarding_ridge_is_for_the_search_only():
     X, eta = correlated(0)
     panel = vg.panel(X, eta, size=4)
     search = panel.among.search
-    assert search.ridge > EXACT * search.form.weight
+    assert search.ridge > EXACT * search.remainder.weight
     Z = np.column_stack([np.ones(60), X[:, panel.features]])
     left = np.linalg.lstsq(Z, eta[:, 0], rcond=None)[1][0]
     assert panel.lost == pytest.approx(left / np.square(eta - eta.mean()).sum(), rel=1e-6)

@@ -17,8 +17,8 @@ from ..sets import NOTHING
 from ..side_information import similarity_features
 from ..types import FloatArray, IntArray
 from .chosen import Panel, Panels
-from .form import Form, Units
 from .reference import Reference
+from .remainder import Remainder, Units
 from .rule import Outcome
 from .search import Search, guarding_ridge
 
@@ -116,17 +116,17 @@ def prepared(
 ) -> Panels:
     """The panels that have some features and lack others, with the search for them."""
     _check_conditions(included, excluded, volume, labels)
-    form = Form(design, reference.curvature, reference.targets, reference.fixed, Units.of(candidates.unit))
+    remainder = Remainder(design, reference.curvature, reference.targets, reference.fixed, Units.of(candidates.unit))
     unknown = reference.uncertainty
-    tolerance = min(HIDDEN * float(form.total.sum()), np.inf if unknown is None else unknown)
+    tolerance = min(HIDDEN * float(remainder.total.sum()), np.inf if unknown is None else unknown)
     open_ = np.ones(candidates.n_units, dtype=bool)
     open_[np.union1d(included, excluded)] = False
     search = Search(
-        form,
+        remainder,
         reference.loss,
         volume if diversity > 0 else None,
         diversity,
-        guarding_ridge(form, tolerance),
+        guarding_ridge(remainder, tolerance),
         open_,
         included,
     )

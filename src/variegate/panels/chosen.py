@@ -15,8 +15,8 @@ from ..design import Design
 from ..naming import column_labels
 from ..threads import one_blas_thread
 from ..types import FloatArray, IntArray
-from .form import Form
 from .reference import Reference
+from .remainder import Remainder
 from .rule import Outcome, Rule, fitted_rule
 from .search import EXACT, Search
 
@@ -109,16 +109,18 @@ class Panels:
         left[K:] = 0.0  # of η itself
         lost, unknown = float(left.sum()), self.reference.uncertainty or 0.0
         nothing = float(self.reference.loss(left)) <= NOTHING
-        return nothing or (lost <= ENOUGH * unknown and lost <= REMAINDER * float(self.search.form.total[:K].sum()))
+        return nothing or (
+            lost <= ENOUGH * unknown and lost <= REMAINDER * float(self.search.remainder.total[:K].sum())
+        )
 
     def left(self, S: IntArray) -> FloatArray:
         """What the best rule leaves of each target (R,); without a ridge, which is for the search only."""
-        return self.search.form.left(S, EXACT * self.search.form.weight)
+        return self.search.remainder.left(S, EXACT * self.search.remainder.weight)
 
     def lost(self, S: IntArray) -> float:
         """The share of what the model explains that no rule on S does."""
         K = len(self.reference.eta)
-        total = float(self.search.form.total[:K].sum())
+        total = float(self.search.remainder.total[:K].sum())
         return float(self.left(S)[:K].sum()) / total if total > 0 else 0.0
 
     def of_uncertainty(self, S: IntArray) -> float:
@@ -133,18 +135,18 @@ class Panels:
         return np.nan if self.search.volume is None else self.search.volume.log_volume(S)
 
     @cached_property
-    def _draws(self) -> Form | None:
+    def _draws(self) -> Remainder | None:
         """The same columns with the draws as targets (D K, N)."""
         draws = self.reference.draws
-        return None if draws is None else replace(self.search.form, targets=draws.reshape(-1, draws.shape[-1]))
+        return None if draws is None else replace(self.search.remainder, targets=draws.reshape(-1, draws.shape[-1]))
 
     def lost_by_draw(self, S: IntArray) -> FloatArray:
         """The share of what each draw explains that no rule on S does (D,); empty if there are no draws."""
-        form, K = self._draws, len(self.reference.eta)
-        if form is None:
+        remainder, K = self._draws, len(self.reference.eta)
+        if remainder is None:
             return np.empty(0)
-        left = self.search.form.left(S, EXACT * form.weight, form).reshape(-1, K).sum(axis=1)
-        return np.asarray(left / np.maximum(form.total.reshape(-1, K).sum(axis=1), 1e-300))
+        left = self.search.remainder.left(S, EXACT * remainder.weight, remainder).reshape(-1, K).sum(axis=1)
+        return np.asarray(left / np.maximum(remainder.total.reshape(-1, K).sum(axis=1), 1e-300))
 
     @one_blas_thread
     def curve(self, sizes: Sequence[int], through: IntArray | None = None) -> pd.DataFrame:
@@ -235,10 +237,10 @@ class Panel:
     def rule(self) -> Rule:
         """The linear predictor in the panel's columns that repeats the model's predictions."""
         given, candidates = self.among, self.among.candidates
-        C = given.search.form.units.columns_of(self.features)
+        C = given.search.remainder.units.columns_of(self.features)
         columns = np.concatenate([candidates.columns[C], candidates.always])
         return fitted_rule(
-            given.reference, given.search.form.design, C, given.covariates, given.outcome, columns,
+            given.reference, given.search.remainder.design, C, given.covariates, given.outcome, columns,
             candidates.n_columns, given.names,
         )  # fmt: skip
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..dpp import Volume
 from ..types import FloatArray, IntArray
-from .form import Best, Form
+from .remainder import Best, Remainder
 
 IMPROVEMENT = 1e-9  # nats by which an exchange must raise the value
 MOST_EXCHANGES = 100  # more than ten are rare
@@ -23,7 +23,7 @@ RELATED = 500  # columns that stand for all of them in that question
 class Search:
     """Maximises J(S) = −loss(left(S)) + β log ν(S) over sets of the `included` and of `open` features."""
 
-    form: Form
+    remainder: Remainder
     loss: Callable[[FloatArray], FloatArray]  # nats (…,) from what is left of the targets (…, R)
     volume: Volume | None
     diversity: float  # β
@@ -34,11 +34,11 @@ class Search:
 
     def best(self, S: IntArray) -> Best:
         """The best rule on S, with the ridge."""
-        return self.form.best(S, self.ridge)
+        return self.remainder.best(S, self.ridge)
 
     def value(self, S: IntArray) -> float:
         """J(S)."""
-        return float(-self.loss(self.form.left(S, self.ridge))) + self._spread(S)
+        return float(-self.loss(self.remainder.left(S, self.ridge))) + self._spread(S)
 
     def choose(self, size: int, starts: Iterable[IntArray] = ()) -> IntArray:
         """The best set of a size that exchanges reach from the forward path and from other starts, shrunk to it.
@@ -166,21 +166,23 @@ class Search:
         return self.volume if self.diversity > 0 else None
 
 
-def guarding_ridge(form: Form, tolerance: float) -> float:
+def guarding_ridge(remainder: Remainder, tolerance: float) -> float:
     """ρ: a tenth of Σw, or less if with it even all columns together would lose more of η than the tolerance.
 
     With few rows, a ridge guards against sets that fit the rows at hand; a tenth is the best on small tables of genes.
     In spectra the difference of neighbours is the signal, which such a ridge hides: all 100 wavelengths of tecator
     lose 50 to 80 times what the posterior does not know, those of gasoline .6, genes .002.
     """
-    related = np.argsort(-np.square(form.information).sum(axis=0) / np.maximum(form.diagonal, 1e-300), kind="stable")
+    related = np.argsort(
+        -np.square(remainder.information).sum(axis=0) / np.maximum(remainder.diagonal, 1e-300), kind="stable"
+    )
     some = np.sort(related[:RELATED])
-    Z = form.design.column_rows(some)
-    values, vectors = np.linalg.eigh(form.times(Z) @ Z.T)
-    explained = np.square(vectors.T @ form.information[:, some].T).sum(axis=1)
-    spectrum, exact = np.maximum(values, 0.0), EXACT * form.weight
+    Z = remainder.design.column_rows(some)
+    values, vectors = np.linalg.eigh(remainder.times(Z) @ Z.T)
+    explained = np.square(vectors.T @ remainder.information[:, some].T).sum(axis=1)
+    spectrum, exact = np.maximum(values, 0.0), EXACT * remainder.weight
     for share in RIDGES:
-        rho = share * form.weight
+        rho = share * remainder.weight
         if explained @ (1.0 / (spectrum + exact) - 1.0 / (spectrum + rho)) <= tolerance:
             break
     return float(rho)

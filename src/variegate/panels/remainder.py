@@ -57,7 +57,7 @@ class Units(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Form:
+class Remainder:
     """left_k(S) = min over B, D of |η_k − X̃_S B − F D|²_H + ρ|B|², for K targets η at once.
 
     H is the curvature of the expected loss; F (p, N) is what every rule has: the intercept
@@ -128,8 +128,8 @@ class Form:
                 found[some] -= np.square(self.curvature.factor(self.design.column_rows(some))).sum(axis=0)
         return np.asarray(np.maximum(found, 0.0))
 
-    def left(self, S: IntArray, ridge: float, other: "Form | None" = None) -> FloatArray:
-        """What the best rule on S leaves of the targets, or of those of another form with the same columns (K,)."""
+    def left(self, S: IntArray, ridge: float, other: "Remainder | None" = None) -> FloatArray:
+        """What the best rule on S leaves of the targets, or of those of another remainder with these columns (K,)."""
         C, of = self.units.columns_of(S), self if other is None else other
         b = of.information[:, C]
         return np.asarray(np.maximum(of.total - np.einsum("kc,kc->k", b @ self._inverse(C, ridge), b), 0.0))
@@ -167,7 +167,7 @@ def _gram_rows(design: Design, curvature: Auxiliary, projection: FloatArray, C: 
 class Best:
     """The best rule on the features S, and what it takes to change it; C are the columns of S."""
 
-    form: Form
+    remainder: Remainder
     ridge: float
     S: IntArray
     places: list[IntArray]  # the columns of each member, as positions in C
@@ -181,15 +181,15 @@ class Best:
 
         share (C, U, W) = (G_CC + ρI)⁻¹G_C, rest (K, U, W) = b − G_Cᵀβ, schur (U, W, W) = G_mm + ρI − G_mC share_m.
         """
-        form, gathered = self.form, self.form.units.gathered
-        rows = form.rows(form.units.columns_of(self.S))
+        remainder, gathered = self.remainder, self.remainder.units.gathered
+        rows = remainder.rows(remainder.units.columns_of(self.S))
         share = self.inverse @ rows
-        if form.own.shape[1] == 1:
+        if remainder.own.shape[1] == 1:
             inside = np.einsum("cu,cu->u", gathered(rows)[:, :, 0], gathered(share)[:, :, 0])[:, None, None]
         else:
             inside = np.einsum("cuw,cuv->uwv", gathered(rows), gathered(share))
-        schur = form.own + self.ridge * np.eye(form.own.shape[1]) - inside
-        return gathered(share), gathered(form.information - self.beta.T @ rows), schur
+        schur = remainder.own + self.ridge * np.eye(remainder.own.shape[1]) - inside
+        return gathered(share), gathered(remainder.information - self.beta.T @ rows), schur
 
     def with_each(self) -> FloatArray:
         """What is left after each feature is added (U, K)."""

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from panel_problems import COVARIATES, REFERENCES, M, N, dense, form_of, numbers, refitted
+from panel_problems import COVARIATES, REFERENCES, M, N, dense, numbers, refitted, remainder_of
 from variegate.design import Design
-from variegate.panels.form import Form, Units
+from variegate.panels.remainder import Remainder, Units
 
 BLOCKS = [0, 1, 1, 2, 3, 3, 3]
 SETS = [[], [2], [0, 3], [1, 2, 3]]
@@ -14,45 +14,45 @@ fixed_parts = pytest.mark.parametrize("covariates", [None, COVARIATES], ids=["in
 units = pytest.mark.parametrize("unit", [None, BLOCKS], ids=["columns", "blocks"])
 
 
-def close(found, expected, form):
-    np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9 * form.total.max())
+def close(found, expected, remainder):
+    np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9 * remainder.total.max())
 
 
 @units
 @fixed_parts
 @references
 def test_what_is_left_is_that_of_least_squares(name, covariates, unit):
-    form = form_of(REFERENCES[name], unit, covariates)
-    close(form.total, refitted(form, [], 0.0), form)
+    remainder = remainder_of(REFERENCES[name], unit, covariates)
+    close(remainder.total, refitted(remainder, [], 0.0), remainder)
     for S in SETS:
-        C = form.units.columns_of(np.array(S, dtype=int))
-        for ridge in (1e-9 * form.weight, 0.1 * form.weight):
-            close(form.left(np.array(S, dtype=int), ridge), refitted(form, C, ridge), form)
-            close(form.best(np.array(S, dtype=int), ridge).left, refitted(form, C, ridge), form)
+        C = remainder.units.columns_of(np.array(S, dtype=int))
+        for ridge in (1e-9 * remainder.weight, 0.1 * remainder.weight):
+            close(remainder.left(np.array(S, dtype=int), ridge), refitted(remainder, C, ridge), remainder)
+            close(remainder.best(np.array(S, dtype=int), ridge).left, refitted(remainder, C, ridge), remainder)
 
 
 @units
 @fixed_parts
 @references
 def test_changes_of_a_set_are_those_of_refitting(name, covariates, unit):
-    form = form_of(REFERENCES[name], unit, covariates)
-    ridge, features = 0.1 * form.weight, range(len(form.units.columns))
+    remainder = remainder_of(REFERENCES[name], unit, covariates)
+    ridge, features = 0.1 * remainder.weight, range(len(remainder.units.columns))
     for S in SETS:
-        best = form.best(np.array(S, dtype=int), ridge)
+        best = remainder.best(np.array(S, dtype=int), ridge)
 
         def left(T):
-            return refitted(form, form.units.columns_of(np.array(sorted(T), dtype=int)), ridge)
+            return refitted(remainder, remainder.units.columns_of(np.array(sorted(T), dtype=int)), ridge)
 
         for m in set(features) - set(S):
-            close(best.with_each()[m], left([*S, m]), form)
+            close(best.with_each()[m], left([*S, m]), remainder)
         without, exchanged = best.without_each(), list(best.exchanged())
-        assert without.shape == (len(S), len(form.targets))
+        assert without.shape == (len(S), len(remainder.targets))
         assert len(exchanged) == len(S)
         for j in range(len(S)):
             rest = [*S[:j], *S[j + 1 :]]
-            close(without[j], left(rest), form)
+            close(without[j], left(rest), remainder)
             for m in set(features) - set(S):
-                close(exchanged[j][m], left([*rest, m]), form)
+                close(exchanged[j][m], left([*rest, m]), remainder)
 
 
 @pytest.mark.parametrize("name", [name for name in REFERENCES if name != "many classes"])
@@ -73,26 +73,26 @@ def test_the_curvature_is_that_of_the_expected_log_likelihood(name):
 
 @references
 def test_the_fixed_part_is_projected_out(name):
-    form = form_of(REFERENCES[name], covariates=COVARIATES)
-    H, F = dense(form.curvature), form.fixed
+    remainder = remainder_of(REFERENCES[name], covariates=COVARIATES)
+    H, F = dense(remainder.curvature), remainder.fixed
     inner = F @ H @ F.T
     projected = H - H @ F.T @ np.linalg.pinv(inner, rcond=1e-10) @ F @ H
-    np.testing.assert_allclose(form.times(np.eye(N)), projected, atol=1e-9)
-    Z = form.design.column_rows(np.arange(M))
-    np.testing.assert_allclose(form.rows(np.arange(M)), Z @ projected @ Z.T, atol=1e-8)
-    np.testing.assert_allclose(form.diagonal, np.diag(Z @ projected @ Z.T), atol=1e-8)
-    np.testing.assert_allclose(form.information, form.targets @ projected @ Z.T, atol=1e-8)
+    np.testing.assert_allclose(remainder.times(np.eye(N)), projected, atol=1e-9)
+    Z = remainder.design.column_rows(np.arange(M))
+    np.testing.assert_allclose(remainder.rows(np.arange(M)), Z @ projected @ Z.T, atol=1e-8)
+    np.testing.assert_allclose(remainder.diagonal, np.diag(Z @ projected @ Z.T), atol=1e-8)
+    np.testing.assert_allclose(remainder.information, remainder.targets @ projected @ Z.T, atol=1e-8)
 
 
 def test_blocks_of_one_column_are_columns():
-    one, two = form_of(numbers(2)), form_of(numbers(2), np.arange(M))
-    padded = Form(
+    one, two = remainder_of(numbers(2)), remainder_of(numbers(2), np.arange(M))
+    padded = Remainder(
         one.design, one.curvature, one.targets, one.fixed, Units(np.column_stack([np.arange(M), -np.ones(M, int)]))
     )
     S = np.array([1, 4])
-    for form in (two, padded):
-        np.testing.assert_allclose(form.best(S, 2.0).with_each(), one.best(S, 2.0).with_each())
-        np.testing.assert_allclose(list(form.best(S, 2.0).exchanged()), list(one.best(S, 2.0).exchanged()))
+    for remainder in (two, padded):
+        np.testing.assert_allclose(remainder.best(S, 2.0).with_each(), one.best(S, 2.0).with_each())
+        np.testing.assert_allclose(list(remainder.best(S, 2.0).exchanged()), list(one.best(S, 2.0).exchanged()))
 
 
 def test_a_row_of_weight_two_is_two_rows():
@@ -103,7 +103,7 @@ def test_a_row_of_weight_two_is_two_rows():
 
     def left(X, eta, w):
         curvature = REFERENCES["numbers"].curvature._replace(precision=w, information=np.zeros(len(w)))
-        return Form(Design.of(X, w), curvature, eta, np.ones((1, len(w))), Units.of(np.arange(4))).left(S, 0.3)
+        return Remainder(Design.of(X, w), curvature, eta, np.ones((1, len(w))), Units.of(np.arange(4))).left(S, 0.3)
 
     np.testing.assert_allclose(left(X, eta, w), left(X[rows], eta[:, rows], np.ones(len(rows))))
 
@@ -113,9 +113,11 @@ def test_dependent_columns_add_nothing():
     X = rng.normal(size=(30, 3))
     X = np.column_stack([X, X[:, 0], X[:, 0] - 2 * X[:, 1], np.ones(30)])  # a copy, a combination and a constant
     curvature = REFERENCES["numbers"].curvature._replace(precision=np.ones(30), information=np.zeros(30))
-    form = Form(
+    remainder = Remainder(
         Design.of(X, np.ones(30)), curvature, rng.normal(size=(2, 30)), np.ones((1, 30)), Units.of(np.arange(6))
     )
-    best = form.best(np.array([0, 1]), 1e-9 * 30)
+    best = remainder.best(np.array([0, 1]), 1e-9 * 30)
     np.testing.assert_allclose(best.with_each()[[3, 4, 5]], np.tile(best.left, (3, 1)), rtol=1e-6)
-    np.testing.assert_allclose(form.left(np.arange(6), 1e-9 * 30), form.left(np.arange(3), 1e-9 * 30), rtol=1e-6)
+    np.testing.assert_allclose(
+        remainder.left(np.arange(6), 1e-9 * 30), remainder.left(np.arange(3), 1e-9 * 30), rtol=1e-6
+    )
