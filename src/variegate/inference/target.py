@@ -97,6 +97,7 @@ class Target:
     tilt: FloatArray | None = None  # (M,) the part of the prior's θ that is given for single features
     units: IntArray | None = None  # (C,) the feature of each column; by default every column is one
     _volume: Volume | None = field(default=None, repr=False)
+    _of_unit: list[IntArray] = field(default_factory=list, repr=False)  # the columns of each feature
     _cache: dict[bytes, Evaluation] = field(default_factory=dict, repr=False)
     _evidence: dict[bytes, float] = field(default_factory=dict, repr=False)
 
@@ -109,8 +110,11 @@ class Target:
         _check_outcomes(self.outcomes)
         n_features = self.outcomes[0].n_features
         if self.units is not None:
-            object.__setattr__(self, "units", _checked_units(self.units, n_features))
-            n_features = int(self.units.max()) + 1
+            if not self._of_unit:
+                object.__setattr__(self, "units", _checked_units(self.units, n_features))
+                ends = np.cumsum(np.bincount(self.units))[:-1]
+                object.__setattr__(self, "_of_unit", np.split(np.argsort(self.units, kind="stable"), ends))
+            n_features = len(self._of_unit)
         if n_features != self.prior.n_items:
             raise ValueError(
                 "likelihood and prior must have the same number of features, got "
@@ -170,12 +174,6 @@ class Target:
         """The likelihoods, over columns."""
         several = isinstance(self.likelihood, Sequence)
         return tuple(cast(Sequence[Likelihood], self.likelihood)) if several else (cast(Likelihood, self.likelihood),)
-
-    @cached_property
-    def _of_unit(self) -> list[IntArray]:
-        """The columns of each feature."""
-        units = cast(IntArray, self.units)
-        return np.split(np.argsort(units, kind="stable"), np.cumsum(np.bincount(units))[:-1])
 
     @cached_property
     def widths(self) -> IntArray:
