@@ -5,7 +5,6 @@ We do not have the supplement; the designs are ours, made to test what the paper
 
 from __future__ import annotations
 
-import traceback
 import zlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from variegate import metrics, plots
-from variegate.comparison import is_done, run_jobs
+from variegate.comparison import caught, is_done, run_jobs
 
 from .designs import DESIGNS, DRAWN, PAIRS
 from .methods import COLOURS, MARKERS, OURS
@@ -84,10 +83,7 @@ def run_task(shared: tuple[Settings, int], design: str, level: float, number: in
     settings, seed = shared
     key = _key(design, level, number)
     rng = np.random.default_rng([seed, zlib.crc32(key.encode())])
-    try:
-        return {key: {"rows": DESIGNS[design](settings, level, rng), "error": None}}
-    except Exception:
-        return {key: {"rows": {}, "error": traceback.format_exc().strip()}}
+    return caught(key, lambda: {"rows": DESIGNS[design](settings, level, rng)})
 
 
 def _key(design: str, level: float, number: int) -> str:

@@ -24,6 +24,8 @@ from variegate.comparison import MEASURES
 from variegate.settings import METHODS as KNOWN
 from variegate.settings import SIZED_BY_THEMSELVES, Settings
 
+FRONTIER = "method,diversity,size,accuracy,error,log det,largest |r|,positions\nvariegate,0,1,0.9,0.1,0,0,{}\n"
+
 # --- report, compare -----------------------------------------------------------------------------------------------
 
 
@@ -47,6 +49,8 @@ def test_the_page_again(run, fitted, folder):
         ("comparison.csv", "", "found/comparison.csv: not readable"),
         ("comparison.csv", "a,b\n1,2\n", "found/comparison.csv: not readable"),
         ("comparison.csv", "repeat,method,metric,value\n0,omp,R2,high\n", "found/comparison.csv: not readable"),
+        ("frontier.csv", "size\n1\n", "found/frontier.csv: not readable"),
+        *[("frontier.csv", FRONTIER.format(p), "found/frontier.csv: not readable") for p in ("-5; 1", "99", "x")],
     ],
 )
 def test_strange_files_beside_the_model(run, fitted, folder, name, text, said):

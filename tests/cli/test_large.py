@@ -99,6 +99,18 @@ def test_positions_from_another_file(run, folder):
     assert "expected every feature, but 39 of 40 are not in it" in ran.err
 
 
+@pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
+def test_phenotypes_as_plink_writes_them(run, folder):
+    """The ids are in the second column, IID."""
+    assert run("select", "scan.bed", *HEIGHT, *QUICK).code == 0
+    first = probabilities()
+    trait = pd.read_csv("trait.tsv", sep="\t").rename(columns={"id": "IID"})
+    trait.insert(0, "FID", "family")
+    trait.to_csv("trait.tsv", sep="\t", index=False)
+    assert run("select", "scan.bed", *HEIGHT, *QUICK).code == 0
+    pd.testing.assert_series_equal(probabilities(), first)
+
+
 def cut(folder):
     path = folder / "scan.bed"
     path.write_bytes(path.read_bytes()[:-1])

@@ -205,6 +205,15 @@ def test_ctrl_c_leaves_nothing(run, folder, monkeypatch, where):
     assert left_over(folder) == []
 
 
+def test_ctrl_c_in_the_demo_leaves_nothing(run, folder, monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("variegate.cli.select.find", stop)
+    assert run("demo").code == 130
+    assert left_over(folder) == []
+
+
 def test_a_fit_that_was_interrupted_is_no_answer(run, folder, monkeypatch, chains):
     from variegate.inference.chain import run as chains
     from variegate.inference.chain import sample as whole

@@ -105,22 +105,9 @@ def test_exposures_are_not_forgotten_in_silence(run, folder):
     table["hours"] = rng.uniform(1, 5, len(table))
     table["reads"] = rng.poisson(table["hours"] * np.exp(0.5 * table["a"]))
     table.to_csv("counts.csv", index=False)
-    assert (
-        run(
-            "select",
-            "counts.csv",
-            "--outcome",
-            "reads",
-            "--task",
-            "counts",
-            "--exposure",
-            "hours",
-            *QUICK,
-            "--out",
-            "found",
-        ).code
-        == 0
-    )
+    counts = ("--outcome", "reads", "--task", "counts", "--exposure", "hours")
+    command = ("select", "counts.csv", *counts, *QUICK, "--out", "found")
+    assert run(*command).code == 0
     said = "the model was fitted with exposures; predicting for an exposure of 1; or give --exposure COLUMN"
     assert said in run("predict", "found/model.vg", "counts.csv").err
     assert said not in run("predict", "found/model.vg", "counts.csv", "--exposure", "hours").err
@@ -132,15 +119,6 @@ def test_nothing_better_than_guessing_is_not_recommended():
     found = vg.frontier(X, y, diversities=[1], sizes=[3], methods=[], cv=3, progress=False)
     assert found.points["accuracy"].max() < 0
     assert found.sentence().startswith("No set predicts better than guessing: the best has R2 -")
-
-
-@pytest.mark.parametrize("positions", ["-5; 1", "99", "x"])
-def test_a_frontier_that_is_none_is_noticed(run, folder, fitted, positions):
-    columns = {"method": "variegate", "diversity": 0.0, "size": 1, "accuracy": 0.9, "error": 0.1, "log det": 0.0}
-    pd.DataFrame([{**columns, "largest |r|": 0.0, "positions": positions}]).to_csv("found/frontier.csv", index=False)
-    ran = run("report", "found/model.vg", "--overwrite")
-    assert ran.code == 1
-    assert ran.last_line.startswith("variegate: error: found/frontier.csv: not ")
 
 
 def test_survival_of_the_dead_only_is_told(run, folder):

@@ -25,7 +25,8 @@ def settings_of(given: dict[str, Any], **further: Any) -> Settings:
     """Return the settings among a command's options, which are taken out of them."""
     names = Settings.__dataclass_fields__.keys()
     try:
-        return Settings(**{name: given.pop(name) for name in names & given.keys()}, **further)
+        asked = {name: given.pop(name) for name in names & given.keys()} | further
+        return Settings(**{name: value for name, value in asked.items() if value is not None})
     except ValueError as error:
         raise click.UsageError(str(error)) from None
 
@@ -124,7 +125,7 @@ def predict(out: str | None, overwrite: bool, json: bool, quiet: bool, **given: 
     from .predict import run_predict
 
     file, given["exposure"] = (None, None) if given["exposure"] is None else split(given["exposure"])
-    given["outcome_table"] = given["outcome_table"] or file
+    given |= {"outcome_table": given["outcome_table"] or file, "categorical": given["categorical"] or ()}
     run_predict(NewData(**given), out, overwrite=overwrite, json=json, quiet=quiet)
 
 

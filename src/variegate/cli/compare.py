@@ -16,7 +16,7 @@ from .files import inputs_of, may_replace
 from .inputs import read_input, read_similarity
 from .large_inputs import is_read_in_blocks
 from .messages import Failure, heard_warnings, is_watched, say
-from .show import comparison_summary, show_table
+from .show import show_table
 
 
 def run_compare(
@@ -37,7 +37,7 @@ def run_compare(
     if outputs:
         say("wrote all scores to {}, and one row per method to {}".format(*outputs), quiet)
     if json:
-        click.echo(as_json(comparison_summary(found)))
+        click.echo(as_json(found.statistics().to_dict("records")))
     else:
         title = f"mean ± sd over {counted(repeats, 'split')}"
         show_table(found.summary().rename(columns=MEASURES).reset_index(), title)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from sklearn.datasets import load_breast_cancer
 
 from ..baselines import Problem
 from ..baselines import select as select_by
-from ..run import FILES, Run
+from ..run import Run
 from ..settings import Settings
 from ..writing import new_folder, writing
 from .files import may_replace
@@ -26,11 +27,20 @@ OTHERS = ("lasso", "omp")
 
 def run_demo(given: str, *, overwrite: bool, quiet: bool) -> None:
     """Write the table, select from it as a user would, and show the near-copies."""
-    out = Path(given)
-    with new_folder(out, (*FILES, TABLE), may_replace(out, overwrite)) as folder, writing(out):
+    out, path = Path(given), Path(given, TABLE)
+    new = not path.exists()
+    with new_folder(out, (TABLE,), may_replace(out, overwrite)) as folder, writing(out):
         write_table(folder / TABLE)
-    settings = Settings(table=str(out / TABLE), outcome="diagnosis", size=SIZE, compare=OTHERS)
-    tell(run_select(settings, given, cluster=False, overwrite=True, json=False, quiet=quiet), out / TABLE)
+    settings = Settings(table=str(path), outcome="diagnosis", size=SIZE, compare=OTHERS)
+    try:
+        run = run_select(settings, given, cluster=False, overwrite=True, json=False, quiet=quiet)
+    except BaseException:
+        if new:
+            path.unlink()
+            with suppress(OSError):  # other files are in it
+                out.rmdir()
+        raise
+    tell(run, path)
     click.echo(
         "\nThe report shows which measurements can replace each other. Exclude one in its explorer\n"
         f"to see what to measure instead.\n\nOpen the report in a browser: {(out / 'report.html').resolve()}"

@@ -10,14 +10,7 @@ from typing import Any, TypeVar
 import click
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-class Option(click.Option):
-    """An option that `--help` lists in a section."""
-
-    def __init__(self, *names: Any, section: str = "Options", **how: Any) -> None:
-        super().__init__(*names, **how)
-        self.section = section
+option = click.option
 
 
 class Command(click.Command):
@@ -108,13 +101,6 @@ def options(section: str, *declared: Callable[[F], F]) -> Callable[[F], F]:
     return apply
 
 
-def option(*names: str, **how: Any) -> Callable[[F], F]:
-    """Declare an option; names separated by commas default to none."""
-    if how.get("type") is NAMES:
-        how.setdefault("default", ())
-    return click.option(*names, cls=Option, **how)
-
-
 def _read_config(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     if value is not None:
         ctx.default_map = {**(ctx.default_map or {}), **_config_of(Path(value), ctx)}
@@ -142,7 +128,7 @@ def _config_of(path: Path, ctx: click.Context) -> dict[str, Any]:
     return {
         name: _as_typed(value, known[name], f"{path}: {name}")
         for name, value in given.items()
-        if value is not None and value != []
+        if value not in (None, [])
     }
 
 

@@ -72,7 +72,7 @@ def selection_summary(run: Run, chosen: pd.DataFrame, out: Path) -> dict[str, An
         "panel": panel_summary(run),
         "groups": run.found.groups.to_dict("records"),
         "alternatives": run.found.alternatives.to_dict("records"),
-        "comparison": None if run.comparison is None else comparison_summary(run.comparison),
+        "comparison": None if run.comparison is None else run.comparison.statistics().to_dict("records"),
         "frontier": None if run.frontier is None else frontier_summary(run.frontier),
         "diagnostics": run.record["diagnostics"],
         "certificate": run.record.get("certificate"),
@@ -103,12 +103,6 @@ def printable(text: str) -> str:
     'a?[2J\n'
     """
     return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", "?", text)
-
-
-def comparison_summary(comparison: Any) -> list[dict[str, Any]]:
-    """Return mean and standard deviation for each method and metric."""
-    records: list[dict[str, Any]] = comparison.statistics().to_dict("records")
-    return records
 
 
 def frontier_summary(frontier: Any) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from .frontier import OURS as OURS
 from .frontier import Frontier, frontier
 from .result import MEASURES, Comparison
 from .runner import StoreError
+from .runner import caught as caught
 from .runner import is_done as is_done
 from .runner import run_jobs as run_jobs
 from .stability import StabilitySelection, stability_selection

@@ -1,6 +1,5 @@
 """What diversity costs: accuracy of panels of several sizes and diversities."""
 
-import traceback
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,8 +20,8 @@ from ..tasks import task_named
 from ..types import IntArray
 from .identity import described
 from .inputs import as_seed, named_methods, plain_number, read_data
-from .runner import Results, is_done, run_jobs
-from .study import Part, Study
+from .runner import Results, caught, is_done, run_jobs
+from .study import Study
 
 DIVERSITIES = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 SIZES = (2, 4, 6, 8, 10)
@@ -192,17 +191,12 @@ def _check(diversities: Any, sizes: Any, parts: Any, n_rows: int, n_columns: int
 
 def run_fold(study: Study, fold: int, asked: tuple[list[float], list[int]]) -> Results:
     """Return the sets of one fold with their scores, or of all rows without scores. Never raises."""
-    try:
-        every = np.arange(len(study.data.y))
-        part = study.prepared(every, every) if fold == WHOLE else study.part(fold)
-        rows = _rows(study, part, fold, asked)
-    except Exception:
-        return {str(fold): {"error": traceback.format_exc().strip()}}
-    return {str(fold): {"rows": rows, "error": None}}
+    return caught(str(fold), lambda: {"rows": _rows(study, fold, asked)})
 
 
-def _rows(study: Study, part: Part, fold: int, asked: tuple[list[float], list[int]]) -> list[dict[str, Any]]:
-    diversities, sizes = asked
+def _rows(study: Study, fold: int, asked: tuple[list[float], list[int]]) -> list[dict[str, Any]]:
+    (diversities, sizes), every = asked, np.arange(len(study.data.y))
+    part = study.prepared(every, every) if fold == WHOLE else study.part(fold)
     path = diverse_path(part.problem, diversities, sizes, np.random.default_rng(study.sequence(fold + 1)))
     found: list[tuple[str, float | None, int, IntArray]] = [(OURS, beta, size, S) for beta, size, S in path]
     reached = sorted({size for _, size, _ in path})

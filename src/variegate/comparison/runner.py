@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 import time
+import traceback
 import warnings
 import zlib
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -62,6 +63,14 @@ def run_jobs(
                 rest = clock(line.elapsed / done * (len(jobs) - done))
                 line.show(f"variegate: {done} of {len(jobs)} done in {clock(line.elapsed)}, {rest} left")
     return results
+
+
+def caught(key: str, compute: Callable[[], Mapping[str, Any]]) -> Results:
+    """Return what is computed under a key, or the error that it raised."""
+    try:
+        return {key: {**compute(), "error": None}}
+    except Exception:
+        return {key: {"error": traceback.format_exc().strip()}}
 
 
 def is_done(results: Results, key: str) -> bool:

@@ -1,6 +1,5 @@
 """Stability selection: what is selected again when the samples change."""
 
-import traceback
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +16,7 @@ from ..checks import is_whole
 from ..tasks import task_named
 from .identity import described
 from .inputs import Data, as_seed, read_data
-from .runner import Results, is_done, run_jobs
+from .runner import Results, caught, is_done, run_jobs
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,25 +127,25 @@ def _call(shared: Bootstraps) -> dict[str, Any]:
 
 
 def run_bootstrap(shared: Bootstraps, number: int) -> Results:
-    """Return the selected positions and the inclusion probabilities of one bootstrap."""
-    rows_seed, fit_seed = np.random.SeedSequence(shared.seed, spawn_key=(number,)).generate_state(2).tolist()
-    classes = task_named(shared.data.task).strata(shared.data.y)
+    """Return the selected positions and the inclusion probabilities of one bootstrap. Never raises."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # empty sets and unconverged fits are part of what is counted
-        try:
-            rows = resample(np.arange(len(shared.y)), stratify=classes, random_state=rows_seed)
-            model = clone(shared.estimator)
-            if "random_state" in model.get_params():
-                model.set_params(random_state=fit_seed)
-            X: Any = shared.data.X[rows]
-            if shared.data.names is not None:  # side information may be matched by name
-                X = pd.DataFrame(X, columns=shared.data.names)
-            model.fit(X, shared.y[rows])
-            S = np.flatnonzero(model.get_support())
-            p = getattr(model, "inclusion_probabilities_", None)
-        except Exception:
-            return {str(number): {"error": traceback.format_exc().strip()}}
-    return {str(number): {"positions": S.tolist(), "inclusion": None if p is None else p.tolist(), "error": None}}
+        return caught(str(number), lambda: _selected(shared, number))
+
+
+def _selected(shared: Bootstraps, number: int) -> dict[str, Any]:
+    rows_seed, fit_seed = np.random.SeedSequence(shared.seed, spawn_key=(number,)).generate_state(2).tolist()
+    classes = task_named(shared.data.task).strata(shared.data.y)
+    rows = resample(np.arange(len(shared.y)), stratify=classes, random_state=rows_seed)
+    model = clone(shared.estimator)
+    if "random_state" in model.get_params():
+        model.set_params(random_state=fit_seed)
+    X: Any = shared.data.X[rows]
+    if shared.data.names is not None:  # side information may be matched by name
+        X = pd.DataFrame(X, columns=shared.data.names)
+    model.fit(X, shared.y[rows])
+    p = getattr(model, "inclusion_probabilities_", None)
+    return {"positions": np.flatnonzero(model.get_support()).tolist(), "inclusion": None if p is None else p.tolist()}
 
 
 def _stability_of(data: Data, results: list[Any]) -> StabilitySelection:

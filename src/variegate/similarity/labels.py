@@ -1,4 +1,4 @@
-"""Similarity from groups: members of a group are similar to each other and to nothing else."""
+"""Similarity from labels: features with the same label form a group, similar to each other and to nothing else."""
 
 from __future__ import annotations
 
