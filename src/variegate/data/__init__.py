@@ -33,7 +33,6 @@ from .string_db import read_string
 from .table import Table, TableReport, read_table
 from .text import read_text as read_text
 from .text import shortened as shortened
-from .text import trusting as trusting
 
 __all__ = [
     "DataWarning",
