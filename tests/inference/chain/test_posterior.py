@@ -10,7 +10,6 @@ from oracle import all_sets
 from variegate.dpp import Rows
 from variegate.inference import ChainSettings, ConvergenceWarning, Target, sample
 from variegate.likelihoods import (
-    CustomLikelihood,
     Gaussian,
     Logistic,
     NegativeBinomial,
@@ -176,9 +175,6 @@ def test_several_outcomes_with_units_and_of_two_kinds():
         target = Target(outcomes, bernoulli_prior(M, expected_size=2), "bernoulli", units=units)
         found = sample(target, 1, ChainSettings(tol=0.01, max_laps=300, **NOT))
         assert close(found, Enumerated(model_of(target)), unseen)
-    custom = [parts[0], CustomLikelihood(lambda S: 0.0, 6, flip_gains=lambda S: np.zeros(6))]
-    with pytest.raises(ValueError, match="CustomLikelihood"):
-        sample(Target(custom, bernoulli_prior(6, expected_size=2), "bernoulli"), 0)
 
 
 @pytest.mark.parametrize(
