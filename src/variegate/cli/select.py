@@ -213,8 +213,7 @@ def diagnosed(found: Diagnostics, quiet: bool) -> dict[str, Any]:
     """Say what the diagnostics warn of, and return them for the record."""
     for message in found.messages():
         say(f"note: {told(message)}", quiet)
-    bound = None if found.bound is None else found.bound._asdict()
-    return {**found._asdict(), "bound": bound, "messages": found.messages()}
+    return {**found._asdict(), "messages": found.messages()}
 
 
 def compared(options: Mapping[str, Any], data: Input, similarity: Any, model: DiverseSelector) -> Comparison | None:

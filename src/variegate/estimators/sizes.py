@@ -44,7 +44,7 @@ def check_size(size: int | None, asked: Any, n_candidates: int, most: int, what:
                 "features can be in a set together: the others are copies or combinations of those. "
                 f"Ask for at most {most}",
                 Words(
-                    ', or count copies as separate features with prior="bernoulli", posterior="bernoulli"',
+                    ", or count copies as separate features with diversity=0",
                     "; with --coordinates, a smaller --bandwidth separates more of them",
                 ),
                 ".",
