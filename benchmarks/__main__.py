@@ -15,7 +15,6 @@ NAMES = [
     "diversity",
     "dpp",
     "inference",
-    "tuning",
     "reading",
     "large",
     "similarity",

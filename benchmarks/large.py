@@ -26,7 +26,7 @@ INDIVIDUALS, SIZES = 2000, (10_000, 100_000, 1_000_000)
 ALL_IN_MEMORY, BEST = 100_000, 50_000  # variants that are fitted at once, for the check
 # What the command learns from 100,000 variants, for fits that must not learn it.
 EXPECTED = 30.0
-SAME: dict[str, Any] = {"prior": "bernoulli", "posterior": "bernoulli", "slab_precision": 30.0}
+SAME: dict[str, Any] = {"diversity": 0, "slab_precision": 30.0}
 SHOWN = 0.02  # probability above which differences are averaged
 LIKELY = 0.5  # a group counts from this probability on
 

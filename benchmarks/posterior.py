@@ -189,6 +189,7 @@ def blocks() -> str:
     rows = []
     for task in TASKS:
         kind = vg.DiverseRegressor if task == "regression" else vg.DiverseClassifier
+        variational = vg.paper.VariationalRegressor if task == "regression" else vg.paper.VariationalClassifier
         scores: dict[str, list[float]] = {}
         squares: dict[str, list[float]] = {}
         middling: list[bool] = []
@@ -196,12 +197,12 @@ def blocks() -> str:
             data = vg.datasets.make_blocks(**LARGE, task=task, n_test=2000, rng=100 + seed)
             truth = np.zeros(LARGE["n_features"])
             truth[data.truth] = 1
-            for name, solver in (("variegate", "chain"), ("q by the ELBO", "rao_blackwell")):
-                model = kind(solver=solver, random_state=0).fit(data.X, data.y)
+            for name, method in (("variegate", kind()), ("q by the ELBO", variational())):
+                model = method.set_params(random_state=0).fit(data.X, data.y)
                 p = model.inclusion_probabilities_
                 squares.setdefault(name, []).append(float(np.square(p - truth).sum()))
                 scores.setdefault(name, []).append(score(model, data, task))
-                if solver == "chain":
+                if name == "variegate":
                     middling += truth[(p >= 0.4) & (p <= 0.6)].astype(bool).tolist()
             S = select("omp", Problem(data.X, data.y, task), 20, np.random.default_rng(0))
             scores.setdefault("OMP, 20", []).append(score(refitted(task, S, data), data, task, S))

@@ -101,7 +101,7 @@ def _as_rst(app, what, name, obj, options, lines):
 
 
 def _link_names(app, doctree):
-    """Link `vg.fit` and `variegate.dpp.LowRankDPP` on a page to the reference, if they are in it."""
+    """Link `vg.sample` and `variegate.dpp.LowRankDPP` on a page to the reference, if they are in it."""
     for node in list(doctree.findall(nodes.literal)):
         name = re.fullmatch(r"(vg|variegate)\.(\w+(?:\.\w+)*)", node.astext())
         if name is None or isinstance(node.parent, nodes.reference | addnodes.pending_xref):

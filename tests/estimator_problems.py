@@ -4,12 +4,10 @@ import io
 
 import numpy as np
 import pandas as pd
-import pytest
 
 import variegate as vg
 
 QUICK = {"max_iter": 6, "random_state": 0}
-Q = {"solver": "rao_blackwell", "n_starts": 1}
 RNG = np.random.default_rng(11)
 N, M = 80, 10
 X = RNG.normal(size=(N, M))
@@ -26,9 +24,6 @@ def regress(**options):
 
 def classify(**options):
     return vg.DiverseClassifier(**{**QUICK, **options})
-
-
-solvers = pytest.mark.parametrize("solver", [{}, Q], ids=["chain", "variational"])
 
 
 class Terminal(io.StringIO):

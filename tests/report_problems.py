@@ -1,5 +1,7 @@
 """Models for the tests of the report: any posterior behind a fitted estimator, and names from hell."""
 
+from dataclasses import replace
+
 import numpy as np
 
 import variegate as vg
@@ -28,7 +30,7 @@ HOSTILE = [
 
 
 def posterior_model(phi, theta):
-    """A fitted regressor whose q is replaced by LowRankDPP(phi, theta)."""
+    """A fitted regressor with sets from LowRankDPP(phi, theta)."""
     M = len(theta)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20, M))
@@ -37,23 +39,13 @@ def posterior_model(phi, theta):
     target = vg.Target(
         likelihood, vg.dpp_prior(phi, expected_size=min(2, min(np.shape(phi)) / 2)), phi=np.asarray(phi)
     )
-    q = vg.LowRankDPP(phi, theta)
-    sets = q.sample(20, rng)
-    ratios = np.array([target.log_joint(S) - q.log_prob(S) for S in sets])
-    found = vg.Fit(
-        q=q,
-        target=target,
-        elbo=float(ratios.mean()),
-        elbo_error=0.1,
-        elbo_trace=ratios[:3],
-        converged=True,
-        interrupted=False,
-        sets=sets,
-        log_ratios=ratios,
-    )
-    model = vg.DiverseRegressor(max_iter=1, n_starts=1, slab_precision=1.0, expected_size=2)
+    sets = vg.LowRankDPP(phi, theta).sample(20, rng)
+    chain = vg.sample(target, 0, vg.ChainSettings(tol=1.0, max_laps=8, average_size=False, average_slab=False))
+    shown = {"slab_precisions": np.ones(20), "nuisances": np.full(20, np.nan), "weights": np.full(20, 0.05)}
+    found = replace(chain, sets=sets, inclusion=vg.LowRankDPP(phi, theta).inclusion_prob(), **shown)
+    model = vg.DiverseRegressor(max_iter=1, slab_precision=1.0, expected_size=2)
     model.n_features_in_ = M
-    return model.publish(model.selection(whole_candidates(M), training(X, y), found, q.map(min(3, q.rank))))
+    return model.publish(model.selection(whole_candidates(M), training(X, y), found, sets[0]))
 
 
 def whole_candidates(M):

@@ -132,7 +132,7 @@ class TestMessages:
     def test_the_source_was_found(self):
         found = warnings_of_the_source()
         assert len(found) >= 20
-        assert sum(where.endswith("diagnostics.py") for where, _ in found) == 6
+        assert sum(where.endswith("diagnostics.py") for where, _ in found) == 2
 
 
 class TestPaper:

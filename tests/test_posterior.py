@@ -1,4 +1,4 @@
-"""What chains and variational fits return, against enumeration of the target and of q."""
+"""What chains return, against enumeration of the target."""
 
 import itertools
 
@@ -9,11 +9,10 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from chain_problems import Enumerated, chains_only, model_of
 from inference_problems import Exact, correlated_data, make_target, similarity_of_columns
-from variegate.diagnostics import Bound, Diagnostics
+from variegate.diagnostics import Diagnostics
 from variegate.estimators import DiverseRegressor
-from variegate.inference import ChainSettings, ConvergenceWarning, Settings, Target, fit, sample
+from variegate.inference import ChainSettings, ConvergenceWarning, Target, sample
 from variegate.inference.local_search import polish
-from variegate.inference.variational.importance import smooth
 from variegate.likelihoods import CustomLikelihood, Gaussian, Logistic
 from variegate.posterior import Posterior
 from variegate.predictions import PredictiveMixture
@@ -21,12 +20,8 @@ from variegate.priors import dpp_prior
 from variegate.sets import jaccard_distance
 
 NAMES = np.array(["TP53", "BRCA1", "MYC", "ESR1", "PGR", "ERBB2", "GATA3", "MKI67"])
-GIVEN = Settings(learn_size=False, learn_slab=False)
-
-
 KINDS = ["free", "size 3", "mean field"]
 EXACT = ChainSettings(tol=0.01, average_size=False, average_slab=False)
-solvers = pytest.mark.parametrize("solve", [sample, fit], ids=["chain", "variational"])
 
 
 def target_of(kind):
@@ -42,21 +37,13 @@ def sampled(target, settings=EXACT):
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def variational(request):
-    return Posterior(fit(target_of(request.param), np.random.default_rng(0), GIVEN), NAMES)
-
-
-@pytest.fixture(scope="module", params=KINDS)
 def chain(request):
     return sampled(target_of(request.param))
 
 
-@pytest.fixture(scope="module", params=[(name, kind) for name in ("chain", "variational") for kind in KINDS], ids=str)
-def posterior(request):
-    name, kind = request.param
-    if name == "chain":
-        return sampled(target_of(kind))
-    return Posterior(fit(target_of(kind), np.random.default_rng(0), GIVEN), NAMES)
+@pytest.fixture(scope="module")
+def posterior(chain):
+    return chain
 
 
 @pytest.fixture(scope="module")
@@ -104,34 +91,6 @@ def test_conditions_average_over_hyperparameters_like_the_chain():
     target = target_of("free")
     given = sampled(target, ChainSettings(tol=0.01)).condition(exclude=["BRCA1"])
     assert close(given, Enumerated(model_of(target, average_size=True, average_slab=True, excluded=[1])))
-
-
-# --- probabilities of q ----------------------------------------------------------------------------------------------
-
-
-def test_probabilities_are_those_of_q(variational):
-    exact = Exact(variational.target)
-    log_q = exact.log_q(variational.fit.q.theta)
-    np.testing.assert_allclose([variational.log_prob(S) for S in exact.sets], log_q, atol=1e-8)
-    np.testing.assert_allclose(variational.inclusion_prob(), np.exp(log_q) @ exact.gamma, atol=1e-9)
-    assert np.isnan(variational.inclusion_errors()).all()
-
-
-def test_conditioning_is_renormalising_q(variational):
-    exact, given = Exact(variational.target), variational.condition(include=["BRCA1"], exclude=["TP53", "MYC"])
-    assert type(given) is Posterior
-    keep = exact.gamma[:, 1].astype(bool) & ~exact.gamma[:, [0, 2]].any(axis=1)
-    q = np.where(keep, np.exp(exact.log_q(variational.fit.q.theta)), 0.0)
-    share = q.sum()
-    q /= share
-    np.testing.assert_allclose(given.inclusion_prob(), q @ exact.gamma, atol=1e-8)
-    for S, p in zip(exact.sets, q, strict=True):
-        assert np.exp(given.log_prob(S)) == pytest.approx(p, abs=1e-9)
-    assert all(1 in S and not np.isin([0, 2], S).any() for S in given.sample(20, 0))
-    assert given.fit.condition_probability == pytest.approx(share, rel=1e-8)
-    assert variational.fit.condition_probability == pytest.approx(1.0)
-    twice = variational.condition(include=[1]).condition(exclude=[0, 2])
-    np.testing.assert_allclose(twice.inclusion_prob(), given.inclusion_prob(), atol=1e-12)
 
 
 # --- sets ------------------------------------------------------------------------------------------------------------
@@ -202,7 +161,6 @@ def test_alternatives_are_good_distinct_and_ranked(posterior, exact):
 
 def test_diagnostics_of_a_chain(chain):
     d = chain.diagnostics()
-    assert d.bound is None
     assert d.converged
     assert d.n_sets == len(chain.sets)
     assert d.largest_error == chain.inclusion_errors().max() <= d.tol == 0.01
@@ -216,26 +174,10 @@ def test_diagnostics_of_a_chain(chain):
     assert d.messages() == []
 
 
-def test_diagnostics_of_a_variational_fit(variational):
-    d, exact = variational.diagnostics(), Exact(variational.target)
-    truth = exact.log_evidence - exact.divergence(variational.fit.q.theta)[0]
-    assert abs(d.bound.elbo - truth) < 4 * d.bound.elbo_error
-    assert 1 <= d.bound.effective_size <= d.bound.n_sets
-    weights = smooth(variational.fit.log_ratios)
-    assert (d.bound.pareto_k, d.bound.effective_size) == (weights.pareto_k, weights.effective_size)
-    assert d.largest_error is d.disagreement is d.effective_size is d.tol is None
-    assert d.converged
-    assert d.expected_size == pytest.approx(variational.inclusion_prob().sum())
-
-
 def test_diagnostics_under_conditions(posterior):
     d = posterior.condition(include=[5], exclude=[0]).diagnostics()
     assert d.expected_size >= 1
-    if d.bound is None:
-        assert d.largest_error <= d.tol
-    else:
-        assert np.isfinite(d.bound.elbo)
-        assert 0 < d.bound.condition_probability < 1
+    assert d.largest_error <= d.tol
 
 
 def test_a_chain_that_was_stopped_says_how_uncertain_it_is():
@@ -248,9 +190,8 @@ def test_a_chain_that_was_stopped_says_how_uncertain_it_is():
     assert "max_iter" in message
 
 
-@solvers
-def test_sets_of_another_size_than_the_fit_do_not_mix(solve):
-    posterior = Posterior(solve(target_of("size 3"), np.random.default_rng(0)), NAMES)
+def test_sets_of_another_size_than_the_fit_do_not_mix():
+    posterior = Posterior(sample(target_of("size 3"), np.random.default_rng(0)), NAMES)
     assert {len(a.positions) for a in posterior.alternatives(4, size=2)} == {2}
     assert {len(a.positions) for a in posterior.alternatives(4)} == {3}
 
@@ -261,22 +202,6 @@ def two_copies(family):
     X = np.column_stack([x, x, other, rng.normal(size=80)])
     likelihood, phi = Gaussian(X, 2 * x + other + 0.3 * rng.normal(size=80)), similarity_of_columns(X)
     return Target(likelihood, dpp_prior(phi, expected_size=2), family)
-
-
-@pytest.mark.parametrize("family", ["bernoulli", "dpp"])
-def test_diagnostics_notice_a_copy_that_mean_field_overlooks(family):
-    """Importance weights cannot: q never draws the other copy."""
-    posterior = Posterior(fit(two_copies(family), np.random.default_rng(0), GIVEN))
-    d, p = posterior.diagnostics(), posterior.inclusion_prob()[:2]
-    assert d.bound.pareto_k < 0.7
-    if family == "dpp":
-        np.testing.assert_allclose(p, 0.5, atol=0.1)
-        assert d.bound.overlooked < 1
-        assert not d.bound.independent
-    else:
-        assert p.max() > 0.95
-        assert d.bound.overlooked > 3
-        assert any("replace each other" in m and m.endswith("lets them share it.") for m in d.messages())
 
 
 @pytest.mark.parametrize("family", ["bernoulli", "dpp"])
@@ -291,32 +216,23 @@ def test_copies_share_their_probability_on_the_chain(family):
     assert posterior.diagnostics().messages() == []
 
 
-def test_unlikely_conditions_are_told_and_the_chain_asks_the_data():
-    """Without a feature that every set has, q knows little of its near-copy, which the data want instead."""
+def test_under_unlikely_conditions_the_chain_asks_the_data():
+    """Without a feature that every set has, the data want its near-copy instead."""
     rng = np.random.default_rng(1)
     X = rng.normal(size=(80, 6))
     X[:, 1] = 0.95 * X[:, 0] + np.sqrt(1 - 0.95**2) * rng.normal(size=80)
     y = X[:, 0] + X[:, 3] + rng.normal(size=80)
     target = Target(Gaussian(X, y), dpp_prior(similarity_of_columns(X), expected_size=2))
-    whole = Posterior(fit(target, rng, GIVEN))
-    without = whole.condition(exclude=[0])
     truth = Enumerated(model_of(target, excluded=[0]))
-    assert truth.inclusion[1] > 0.99 > without.inclusion_prob()[1] + 0.2
-    assert any("meets these conditions" in line for line in without.diagnostics().messages())
-    likely = whole.condition(exclude=[1])
-    assert not any(
-        "meets these conditions" in line
-        for line in [*whole.diagnostics().messages(), *likely.diagnostics().messages()]
-    )
+    assert truth.inclusion[1] > 0.99
     chain = sampled(target).condition(exclude=[0])
     assert close(chain, truth)
     assert chain.inclusion_prob()[1] > 0.98
     assert chain.diagnostics().messages() == []
 
 
-@solvers
-def test_features_by_name(solve):
-    found = solve(make_target(M=8), np.random.default_rng(0))
+def test_features_by_name():
+    found = sample(make_target(M=8), np.random.default_rng(0))
     posterior = Posterior(found, NAMES)
     assert posterior.positions({"MYC", "TP53"}).tolist() == [0, 2]
     assert posterior.positions({3, 1}).tolist() == [1, 3]
@@ -331,20 +247,6 @@ def test_features_by_name(solve):
     ]:
         with pytest.raises(ValueError, match=message):
             call()
-
-
-def test_diagnostics_speak():
-    well = Diagnostics(True, 30, 3.0, 3.0, 10.0, 400, bound=Bound(-10.0, 0.1, 0.2, 300.0, 400))
-    assert well.messages() == []
-    bound = well.bound._replace(pareto_k=0.9, overlooked=5.0)
-    ill = well._replace(converged=False, expected_size=0.1, bound=bound)
-    text = " ".join(ill.messages())
-    assert "max_iter" in text
-    assert 'solver="chain"' in text
-    assert "barely support" in text
-    assert "148 times rarer" in text
-    assert "DPP" not in text
-    assert "A DPP posterior" in " ".join(ill._replace(bound=bound._replace(independent=True)).messages())
 
 
 def test_diagnostics_of_chains_speak():
@@ -397,11 +299,10 @@ class TestPrediction:
         n = min(200, len(chain.sets)) / 2  # sets worth, as they come from chains
         assert (np.abs(chain.predict(X).mean - expected) < 4 * spread / np.sqrt(n)).all()
 
-    @solvers
-    def test_classification_averages_probabilities(self, solve):
+    def test_classification_averages_probabilities(self):
         X, y = correlated_data(M=8, r=0.5, seed=0, task="logistic")
         target = Target(Logistic(X, y), dpp_prior(similarity_of_columns(X), expected_size=3), "dpp")
-        posterior = Posterior(solve(target, np.random.default_rng(0)))
+        posterior = Posterior(sample(target, np.random.default_rng(0)))
         mixture = posterior.predict(X)
         assert ((mixture.mean > 0) & (mixture.mean < 1)).all()
         np.testing.assert_allclose(mixture.std, np.sqrt(mixture.mean * (1 - mixture.mean)))
@@ -409,8 +310,7 @@ class TestPrediction:
         assert ((low < mixture.mean) & (mixture.mean < high)).all()
         assert np.corrcoef(mixture.mean, y)[0, 1] > 0.5
 
-    @pytest.mark.parametrize(("solve", "settings"), [(sample, EXACT), (fit, GIVEN)], ids=["chain", "variational"])
-    def test_intervals_cover_what_they_promise(self, solve, settings):
+    def test_intervals_cover_what_they_promise(self):
         """Data from the prior's own model: 90 % intervals cover 90 %."""
         rng = np.random.default_rng(0)
         hits = []
@@ -418,7 +318,7 @@ class TestPrediction:
             X = rng.normal(size=(280, 5))
             y = X[:, :2] @ rng.normal(size=2) + rng.normal(size=280)
             target = Target(Gaussian(X[:80], y[:80], slab_precision=1.0), dpp_prior(np.eye(5), expected_size=2), "dpp")
-            low, high = Posterior(solve(target, 0, settings)).predict(X[80:]).interval(0.9).T
+            low, high = Posterior(sample(target, 0, EXACT)).predict(X[80:]).interval(0.9).T
             hits.append(((low < y[80:]) & (y[80:] < high)).mean())
         assert np.mean(hits) == pytest.approx(0.9, abs=0.02)
 
@@ -427,7 +327,7 @@ class TestPrediction:
         with pytest.raises(ValueError, match="strictly between 0 and 1"):
             PredictiveMixture(np.ones(1), one, one, one, one, 5.0).interval(95)
         target = Target(CustomLikelihood(lambda S: 0.0, 3), dpp_prior(np.eye(3), expected_size=1), "dpp")
-        posterior = Posterior(fit(target, np.random.default_rng(0), GIVEN))
+        posterior = Posterior(sample(target, np.random.default_rng(0)))
         with pytest.raises(ValueError, match="cannot predict"):
             posterior.predict(np.ones((2, 3)))
         assert len(posterior.map(2)) == 2
@@ -447,15 +347,13 @@ class TestBadInput:
             (lambda p: Posterior(p.fit, np.array(["a"])), "8 names"),
         ],
     )
-    @solvers
-    def test_errors_say_what_to_do(self, solve, call, message):
-        posterior = Posterior(solve(make_target(M=8), np.random.default_rng(0)), NAMES)
+    def test_errors_say_what_to_do(self, call, message):
+        posterior = Posterior(sample(make_target(M=8), np.random.default_rng(0)), NAMES)
         with pytest.raises(ValueError, match=message):
             call(posterior)
 
-    @solvers
-    def test_more_included_than_the_size(self, solve):
-        posterior = Posterior(solve(make_target(M=8, size=2), np.random.default_rng(0)), NAMES)
+    def test_more_included_than_the_size(self):
+        posterior = Posterior(sample(make_target(M=8, size=2), np.random.default_rng(0)), NAMES)
         with pytest.raises(ValueError, match="Sets have 2 features; 3 cannot be included"):
             posterior.condition(include=[0, 2, 4])
         with pytest.raises(ValueError, match="1 more are needed, and at most 0"):
@@ -473,7 +371,6 @@ def test_no_sampled_set_is_better_than_the_best_one(monkeypatch):
     worst = min(pairs, key=value)
     monkeypatch.setattr("variegate.posterior.polish", lambda target, S, **_: S)
     monkeypatch.setattr("variegate.posterior.grow", lambda *_: worst)
-    monkeypatch.setattr("variegate.posterior.best_exchanges", lambda *_: [])
     monkeypatch.setattr(Posterior, "_best_sampled", lambda *_: [worst])
     assert value(fresh.map(2)) == max(map(value, pairs)) > value(worst)
     assert fresh.alternatives(2, size=2)[0].positions.tolist() == fresh.map(2).tolist()

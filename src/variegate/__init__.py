@@ -13,11 +13,8 @@ if TYPE_CHECKING:
     from .inference import (
         ChainSettings,
         ConvergenceWarning,
-        Fit,
         Sample,
-        Settings,
         Target,
-        fit,
         sample,
     )
     from .likelihoods import (
@@ -45,7 +42,6 @@ __all__ = [
     "DiverseCounts",
     "DiverseRegressor",
     "DiverseSurvival",
-    "Fit",
     "Gaussian",
     "IndependentSets",
     "Laplace",
@@ -65,7 +61,6 @@ __all__ = [
     "data",
     "datasets",
     "dpp_prior",
-    "fit",
     "frontier",
     "load",
     "metrics",
@@ -91,11 +86,8 @@ _NAMES = {
     "inference": (
         "ChainSettings",
         "ConvergenceWarning",
-        "Fit",
         "Sample",
-        "Settings",
         "Target",
-        "fit",
         "sample",
     ),
     "likelihoods": (

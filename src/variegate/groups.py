@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .checks import check_share
-from .inference import Fit, Sample, Target
+from .inference import Sample, Target
 from .sets import NOTHING
 from .similarity import unit_rows
 from .types import FloatArray, IntArray
@@ -202,7 +202,7 @@ def _replacing(
 
 
 def groups_of(
-    fit: Sample | Fit, best: IntArray, labels: npt.NDArray[Any], level: float, threshold: float, purity: float
+    fit: Sample, best: IntArray, labels: npt.NDArray[Any], level: float, threshold: float, purity: float
 ) -> list[Group]:
     """Groups of a fit, among features called `labels` (M,); see `Posterior.groups`."""
     for value, what in ((level, "level"), (threshold, "threshold"), (purity, "purity")):

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .candidates import ALWAYS, LEFT_OUT, Candidates
-from .diagnostics import Bound, Diagnostics
+from .diagnostics import Diagnostics
 from .dpp import IndependentSets, LowRankDPP, SetDistribution
 from .groups import Group, groups_of, numbered
-from .inference import Fit, Sample, Target, best_exchanges, climb, grow, polish, resize, smooth
+from .inference import Sample, Target, climb, grow, polish, resize
 from .naming import column_labels, find_positions
 from .predictions import Component, PredictiveMixture, average_predictions
 from .sets import as_count, as_size, jaccard_distance
@@ -23,7 +23,6 @@ Features = npt.ArrayLike
 AVERAGED = 200  # sets in an averaged prediction
 STARTS = 3  # sampled sets from which the search for the most probable set starts, besides one grown feature by feature
 RANKED = 200  # sampled sets that are ranked by their probability; a tenth of that if gains are approximate
-AS_GOOD = np.log(0.1)  # a set with at least a tenth of the largest probability counts as a rival
 
 
 class Alternative(NamedTuple):
@@ -38,7 +37,7 @@ class Alternative(NamedTuple):
     positions: IntArray  # as in `Posterior.sets`
     log_evidence: float  # how well it explains y
     log_joint: float  # with the prior: what sets are ranked by
-    log_prob: float  # log of the fraction of sampled sets equal to this one; log q(S) for a variational fit
+    log_prob: float  # log of the fraction of sampled sets equal to this one
     odds: float  # posterior odds against the most probable set, at the geometric means of the hyperparameters
 
 
@@ -57,8 +56,8 @@ class Posterior:
 
     Parameters
     ----------
-    fit : Sample or Fit
-        The result of exact chains, or of a variational solver.
+    fit : Sample
+        The result of the chains.
     names : array (M,), optional
         Names of the columns, strings. Several columns may share a name; they are then addressed by position.
     candidates : Candidates, optional
@@ -78,7 +77,7 @@ class Posterior:
     np.float64(0.0)
     """
 
-    fit: Sample | Fit = field(repr=False)
+    fit: Sample = field(repr=False)
     names: npt.NDArray[Any] | None = field(default=None, repr=False)
     candidates: Candidates | None = field(default=None, repr=False)
     feature_names: npt.NDArray[Any] | None = field(default=None, repr=False)
@@ -113,7 +112,7 @@ class Posterior:
         """The member of the family over features neither included nor excluded; its `items` are column positions.
 
         The item of a block is its first column.
-        It has the inclusion probabilities of the chains to within `q_difference`, or is the optimum of the ELBO.
+        It has the inclusion probabilities of the chains to within `q_difference`.
         """
         q = self.fit.q
         if self.candidates is None:
@@ -123,7 +122,7 @@ class Posterior:
 
     @property
     def q_difference(self) -> float:
-        """Largest difference between the inclusion probabilities of q and of the posterior; zero if q is the fit.
+        """Largest difference between the inclusion probabilities of q and of the posterior.
 
         It is large where no member of the family has these probabilities, such as 0.9 for each of two copies.
         """
@@ -204,12 +203,12 @@ class Posterior:
         return found if self.candidates is None else self.candidates.spread(found, always=1.0)
 
     def inclusion_errors(self) -> FloatArray:
-        """Monte Carlo error of each probability (M,); NaN for a variational fit, whose error is unknown."""
+        """Monte Carlo error of each probability (M,)."""
         found = self.fit.inclusion_errors
         return found if self.candidates is None else self.candidates.spread(found)
 
     def log_prob(self, S: Features) -> float:
-        """Log of the fraction of sampled sets equal to S, or log q(S); −inf if conditions rule it out."""
+        """Log of the fraction of sampled sets equal to S; −inf if conditions rule it out."""
         if self.candidates is not None and (self.candidates.places[self._given(S, "S")] == LEFT_OUT).any():
             return -np.inf
         return self.fit.log_prob(self.features(S, "S"))
@@ -221,7 +220,7 @@ class Posterior:
     def condition(self, include: Features = (), exclude: Features = ()) -> Self:
         """The posterior given that some features are in the set and some are not.
 
-        Exact chains run again under these conditions, from sets sampled before. A variational fit conditions q.
+        The chains run again under these conditions, from sets sampled before.
         """
         included = np.union1d(self.fit.included, self.features(include, "include"))
         excluded = np.union1d(self.fit.excluded, self.features(exclude, "exclude", refused=ALWAYS))
@@ -398,49 +397,11 @@ class Posterior:
             prior_expected_size=float(target.size or target.prior.expected_size),
             slab_precision=target.slab_precision,
             n_sets=len(fit.sets),
-            **(_of_chains(fit) if isinstance(fit, Sample) else {"bound": self._bound(fit)}),
+            largest_error=float(fit.inclusion_errors.max()),
+            tol=fit.settings.tol,
+            disagreement=float(fit.disagreement.max()),
+            effective_size=fit.effective_size if np.isfinite(fit.effective_size) else None,
         )
-
-    def _bound(self, fit: Fit) -> Bound:
-        importance = smooth(fit.log_ratios)
-        return Bound(
-            elbo=fit.elbo,
-            elbo_error=fit.elbo_error,
-            pareto_k=importance.pareto_k,
-            effective_size=importance.effective_size,
-            n_sets=len(fit.log_ratios),
-            independent=isinstance(fit.q, IndependentSets),
-            condition_probability=fit.condition_probability,
-            overlooked=self._overlooked(fit),
-        )
-
-    def _overlooked(self, fit: Fit) -> float:
-        """By how much, in nats, q underrates the most probable set, or a rival with one member exchanged.
-
-        If a rival is about as good, q underrates one of the two by the error of their log-odds.
-
-        Importance weights depend only on sets that q draws: of two copies, mean field chooses one and never draws the
-        other.
-        """
-        if not self.target.has_gains:
-            return 0.0
-        best = self._good_sets(self._size(None))[0]
-        value, log_q = self.target.log_joint(best), fit.log_prob(best)
-        if log_q == -np.inf:
-            return np.inf
-        rivals = [T for _, T in best_exchanges(self.target, best, self._settled())]
-        odds = [(self.target.log_joint(T) - value, fit.log_prob(T) - log_q) for T in rivals]
-        itself = value - fit.elbo  # `value` is the ELBO of a q concentrated on the most probable set
-        return float(max([0.0, itself, *(abs(p - q) for p, q in odds if p > AS_GOOD)]))
-
-
-def _of_chains(found: Sample) -> dict[str, Any]:
-    return {
-        "largest_error": float(found.inclusion_errors.max()),
-        "tol": found.settings.tol,
-        "disagreement": float(found.disagreement.max()),
-        "effective_size": found.effective_size if np.isfinite(found.effective_size) else None,
-    }
 
 
 def _distinct(sets: list[IntArray]) -> list[IntArray]:

@@ -95,7 +95,7 @@ def alternatives_table(model: Selection | Fitted, n: int = 5) -> pd.DataFrame:
     `within`, `between`: pairs of a removed and an added name, for exchanges within a group (another copy of the same
     thing) and between groups (another explanation);
     `odds` (posterior probability relative to the first row's); `probability` (fraction of sampled sets equal to this
-    one; q(S) for a variational fit);
+    one);
     `log_evidence` (log p(y|S), the fit); `log_joint` (with the prior: what sets are ranked by). If a size was
     requested, all sets have it.
 

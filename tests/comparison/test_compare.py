@@ -168,7 +168,7 @@ def test_classes_of_any_type():
 @pytest.mark.filterwarnings("ignore:.*selections came with warnings")
 def test_our_own_method_and_an_estimator_of_ours():
     X, y = small_problem()
-    quick = vg.DiverseRegressor(n_starts=1, max_iter=8)
+    quick = vg.DiverseRegressor(max_iter=8)
     found = vg.compare({"variegate": quick, "omp": "omp"}, X, y, repeats=2, progress=False)
     assert found.failures.empty
     assert all({0, 5} & set(S) for S in found.selections["positions"])

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import variegate as vg
-from estimator_problems import FRAME, LABELS, RNG, M, N, X, Y, classify, regress, solvers
+from estimator_problems import FRAME, LABELS, RNG, M, N, X, Y, classify, regress
 from variegate.estimators.screened import JOINS
 from variegate.tables import selection_table
 
@@ -13,11 +13,10 @@ pytestmark = pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
 
 
 @pytest.mark.parametrize("given", [["age"], "age", [9], np.arange(M) == 9], ids=str)
-@solvers
 @pytest.mark.parametrize("make", [regress, classify])
-def test_always_include(given, make, solver):
+def test_always_include(given, make):
     y = Y if make is regress else LABELS
-    model = make(always_include=given, n_features_to_select=2, **solver).fit(FRAME, y)
+    model = make(always_include=given, n_features_to_select=2).fit(FRAME, y)
     assert model.support_[9]
     assert model.support_.sum() == 3
     assert model.inclusion_probabilities_[9] == 1
@@ -46,10 +45,9 @@ def test_always_included_columns_are_covariates_of_the_engine():
     np.testing.assert_allclose(model.map_coef_[9], found.covariates[0])
 
 
-@solvers
 @pytest.mark.parametrize("make", [regress, classify])
 @pytest.mark.parametrize("kind", ["labels", "mapping"])
-def test_groups_go_together(make, kind, solver):
+def test_groups_go_together(make, kind):
     levels = RNG.integers(0, 3, N)
     one_hot = np.eye(3)[levels]
     effect = np.array([-2.0, 0.0, 2.0])[levels]
@@ -57,7 +55,7 @@ def test_groups_go_together(make, kind, solver):
     y = effect + X[:, 0] + 0.3 * RNG.normal(size=N)
     labels = [None] * 5 + ["site"] * 3
     groups = labels if kind == "labels" else dict.fromkeys(frame.columns[5:], "site")
-    model = make(groups=groups, n_features_to_select=2, **solver).fit(frame, y if make is regress else y > 0)
+    model = make(groups=groups, n_features_to_select=2).fit(frame, y if make is regress else y > 0)
     assert model.support_.tolist() == [True, False, False, False, False, True, True, True]
     assert len(set(model.inclusion_probabilities_[5:])) == 1
     assert model.posterior_.labels.tolist()[-1] == "site"
@@ -117,9 +115,8 @@ def test_a_category_that_was_screened_out_joins():
     assert model.selection_.certificate.passes < 10
 
 
-@solvers
-def test_groups_of_one_change_nothing(solver):
-    plain, grouped = regress(**solver).fit(X, Y), regress(groups=list(range(M)), **solver).fit(X, Y)
+def test_groups_of_one_change_nothing():
+    plain, grouped = regress().fit(X, Y), regress(groups=list(range(M))).fit(X, Y)
     np.testing.assert_array_equal(plain.inclusion_probabilities_, grouped.inclusion_probabilities_)
 
 
@@ -144,15 +141,6 @@ def test_log_odds_at_both_ends():
     odds = [-500.0] * 5 + [500.0, 300.0, *[0.0] * (M - 7)]
     found = regress(prior_log_odds=odds, expected_size=3.0).fit(X, Y).inclusion_probabilities_
     np.testing.assert_allclose(found[:7], [0.0] * 5 + [1.0] * 2, atol=1e-9)
-
-
-@pytest.mark.parametrize(("make", "y"), [(regress, Y), (classify, LABELS)])
-def test_diversity_zero_is_bernoulli(make, y):
-    found = make(diversity=0, max_iter=3).fit(FRAME, y)
-    np.testing.assert_array_equal(
-        found.inclusion_probabilities_, make(prior="bernoulli", max_iter=3).fit(FRAME, y).inclusion_probabilities_
-    )
-    assert found.posterior_.target.diversity == 0
 
 
 def test_more_diversity_makes_sets_more_diverse():

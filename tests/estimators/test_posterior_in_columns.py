@@ -12,23 +12,21 @@ pytestmark = pytest.mark.filterwarnings("ignore:Constant columns")
 
 CONSTANT, AGE, SITE, NOISE = 0, 2, [3, 4, 5], 7  # age is always included; a column of the site is its reference level
 NAMES = ["constant", "dose", "age", "site=a", "site=b", "site=c", "weight", "noise"]
-solvers = pytest.mark.parametrize("solver", ["chain", "rao_blackwell"])
 
 
 @cache
-def model_of(solver="chain", screen=None, names=True):
+def model_of(screen=None, names=True):
     rng = np.random.default_rng(0)
     level = rng.integers(0, 3, 90)
     X = np.column_stack([np.ones(90), rng.normal(size=(90, 2)), np.eye(3)[level], rng.normal(size=(90, 2))])
     y = X[:, 1] + 2 * X[:, 2] + 1.5 * (level == 1) + 0.4 * X[:, 6] + rng.normal(size=90)
     groups = [None, None, None, "site", "site", "site", None, None]
-    options = {"always_include": [AGE], "groups": groups, "solver": solver, "screen": screen, "random_state": 0}
+    options = {"always_include": [AGE], "groups": groups, "screen": screen, "random_state": 0}
     return vg.DiverseRegressor(**options).fit(pd.DataFrame(X, columns=NAMES) if names else X, y), X
 
 
-@solvers
-def test_results(solver):
-    model, X = model_of(solver)
+def test_results():
+    model, X = model_of()
     posterior = model.posterior_
     np.testing.assert_array_equal(posterior.inclusion_prob(), model.inclusion_probabilities_)
     np.testing.assert_array_equal(posterior.inclusion_errors(), model.inclusion_errors_)
@@ -58,10 +56,9 @@ def test_alternatives_and_groups():
         assert {g.chosen for g in groups} >= {"dose", "site"}
 
 
-@solvers
 @pytest.mark.parametrize("column", [1, *SITE, NOISE, "dose", "site", "site=b"])
-def test_conditions(solver, column):
-    posterior = model_of(solver)[0].posterior_
+def test_conditions(column):
+    posterior = model_of()[0].posterior_
     without = posterior.condition(exclude=column)
     gone = SITE if str(column).startswith("site") or column in SITE else [1 if column == "dose" else column]
     assert without.inclusion_prob()[gone].tolist() == [0.0] * len(gone)

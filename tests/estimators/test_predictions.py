@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit
 
 import variegate as vg
-from estimator_problems import QUICK, solvers
+from estimator_problems import QUICK
 from variegate.datasets import make_blocks
 
 pytestmark = pytest.mark.filterwarnings("ignore::variegate.ConvergenceWarning")
@@ -15,9 +15,8 @@ X[:, 4] = X[:, 0] + 0.2 * RNG.normal(size=70)
 Y = X[:, 0] - 0.3 * X[:, 3] + 0.7 * RNG.normal(size=70)
 
 
-@solvers
-def test_averaged_coefficients_are_the_averaged_prediction(solver):
-    model = vg.DiverseRegressor(always_include=[8], **QUICK, **solver).fit(X, Y)
+def test_averaged_coefficients_are_the_averaged_prediction():
+    model = vg.DiverseRegressor(always_include=[8], **QUICK).fit(X, Y)
     np.testing.assert_allclose(model.predict(X), X @ model.coef_ + model.intercept_, atol=1e-8)
 
 
@@ -35,9 +34,8 @@ def test_predictions_of_the_selected_set_alone():
     np.testing.assert_allclose(model.predict(X), X @ model.map_coef_ + model.map_intercept_, atol=1e-8)
 
 
-@solvers
-def test_standard_deviation_and_interval_agree_with_draws_from_the_mixture(solver):
-    model = vg.DiverseRegressor(**QUICK, **solver).fit(X, Y)
+def test_standard_deviation_and_interval_agree_with_draws_from_the_mixture():
+    model = vg.DiverseRegressor(**QUICK).fit(X, Y)
     mean, std = model.predict(X[:5], return_std=True)
     (law,) = model._laws(X[:5])
     rng = np.random.default_rng(0)
@@ -49,23 +47,21 @@ def test_standard_deviation_and_interval_agree_with_draws_from_the_mixture(solve
     np.testing.assert_allclose(((draws > low) & (draws < high)).mean(axis=0), 0.9, atol=0.005)
 
 
-@solvers
-def test_probabilities_and_decisions(solver):
-    model = vg.DiverseClassifier(**QUICK, **solver).fit(X, Y.mean() < Y)
+def test_probabilities_and_decisions():
+    model = vg.DiverseClassifier(**QUICK).fit(X, Y.mean() < Y)
     p = model.predict_proba(X)
     assert p.sum(axis=1) == pytest.approx(1)
     np.testing.assert_allclose(expit(model.decision_function(X)), p[:, 1], atol=1e-12)
     np.testing.assert_array_equal(model.predict(X), p[:, 1] > 0.5)
     low, high = model.predict_interval(X).T
     assert ((low < p[:, 1]) & (p[:, 1] < high)).all()
-    three = vg.DiverseClassifier(**QUICK, **solver).fit(X, np.digitize(Y, np.quantile(Y, [0.3, 0.7])))
+    three = vg.DiverseClassifier(**QUICK).fit(X, np.digitize(Y, np.quantile(Y, [0.3, 0.7])))
     assert three.predict_interval(X).shape == (70, 3, 2)
     np.testing.assert_array_equal(three.decision_function(X).argmax(axis=1), three.predict(X))
 
 
-@solvers
-def test_predictions_do_not_depend_on_earlier_ones(solver):
-    model = vg.DiverseClassifier(**QUICK, **solver).fit(X, Y.mean() < Y)
+def test_predictions_do_not_depend_on_earlier_ones():
+    model = vg.DiverseClassifier(**QUICK).fit(X, Y.mean() < Y)
     first = model.predict_proba(X)
     model.posterior_.alternatives(3)
     model.path([1, 4])

@@ -48,8 +48,7 @@ def test_certified_posterior_is_that_of_all_columns(name):
 
 OPTIONS = {
     "averaged size": {},
-    "bernoulli": {"prior": "bernoulli", "posterior": "bernoulli"},
-    "dpp prior, bernoulli posterior": {"posterior": "bernoulli"},
+    "no diversity": {"diversity": 0},
     "fixed size": {"n_features_to_select": 2, "fixed_size": True},
     "size": {"n_features_to_select": 3},
     "slab": {"slab_precision": 5.0},
@@ -69,19 +68,6 @@ def test_certified_posterior_with_options(options):
     whole = vg.DiverseRegressor(**QUICK, **options).fit(X, y)
     assert_same_posterior(some, whole)
     np.testing.assert_array_equal(some.support_, whole.support_)
-
-
-@pytest.mark.parametrize(
-    ("name", "solver"),
-    [("regression", "rao_blackwell"), ("two classes", "rao_blackwell"), ("regression", "fixed_form")],
-)
-def test_variational_solvers_screen_too(name, solver):
-    make, y = OUTCOMES[name]
-    options = {"solver": solver, "random_state": 0, "expected_size": 1.0}
-    some, whole = make(screen=2, **options).fit(X, y), make(**options).fit(X, y)
-    assert some.selection_.certificate.largest <= JOINS
-    near = 0.05 if solver == "rao_blackwell" else 0.1  # Algorithm 1 is noisy
-    np.testing.assert_allclose(some.inclusion_probabilities_, whole.inclusion_probabilities_, atol=near)
 
 
 def suppressor(n=300, m=400):
@@ -122,7 +108,7 @@ def test_many_columns_left_out_say_how_many_features_there_are(monkeypatch):
     rng = np.random.default_rng(1)
     Z = rng.normal(size=(150, 4000)).astype(np.float32)
     y = Z[:, :8] @ np.linspace(0.8, 0.4, 8) + rng.normal(size=150)
-    options = {"prior": "bernoulli", "posterior": "bernoulli", **QUICK}
+    options = {"diversity": 0, **QUICK}
     whole, some = (vg.DiverseRegressor(screen=n, **options).fit(Z, y) for n in (None, 60))
     likely = whole.inclusion_probabilities_ > 0.05
 
@@ -231,7 +217,7 @@ def test_positions_for_some_columns_are_those_for_all():
 
 
 def test_an_expected_size_above_the_rank_is_fine_where_similarity_does_not_count():
-    options = {"similarity": RNG.normal(size=(M, 3)), "prior": "bernoulli", "posterior": "dpp", "expected_size": 4.0}
+    options = {"similarity": RNG.normal(size=(M, 3)), "diversity": 0, "expected_size": 4.0}
     for screen in (None, 6):
         with pytest.warns(vg.similarity.SimilarityWarning, match="rank 3"):
             model = vg.DiverseRegressor(screen=screen, **options, **QUICK).fit(X, OUTCOMES["regression"][1])

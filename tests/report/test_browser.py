@@ -233,17 +233,6 @@ def test_impossible_wishes_get_a_kind_answer(open_report, data, fitted_as):
     assert report.quiet()
 
 
-def test_a_variational_fit_is_told_from_the_posterior(open_report, data, fitted_as):
-    model = fitted_as(*data, solver="rao_blackwell", n_starts=1)
-    report = open_report(model)
-    assert "The explorer computes the posterior itself" in report.page.inner_text("#explore")
-    report.settle()
-    target = model.selection_.posterior.target
-    exact = vg.Posterior(vg.sample(target, 0, vg.ChainSettings(tol=0.01, **FIXED)), model.selection_.posterior.names)
-    assert off(report.shown(), exact) < 0.04
-    assert off(report.condition([], ["GENE0"]), exact.condition(exclude=["GENE0"])) < 0.05
-
-
 def test_a_likelihood_without_a_form_has_no_explorer(open_report, model, monkeypatch):
     monkeypatch.setattr("variegate.report.page.can_sample", lambda target: False)
     report = open_report(model, ready=False)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import variegate as vg
-from variegate.diagnostics import Bound, Diagnostics
+from variegate.diagnostics import Diagnostics
 from variegate.groups import Group
 from variegate.report import charts, embedded, trust
 from variegate.report.content import Member, Row, Stand
@@ -146,22 +146,11 @@ def of_chains(**changes):
     return Diagnostics(**{**COMMON, **plain, **changes})
 
 
-def of_a_fit(converged=True, **changes):
-    bound = Bound(elbo=-1.0, elbo_error=0.1, pareto_k=0.2, effective_size=90.0, n_sets=100)
-    return Diagnostics(**{**COMMON, "converged": converged, "bound": bound._replace(**changes)})
-
-
 @pytest.mark.parametrize(
     ("diagnostics", "question", "grade"),
     [
         (of_chains(), "accurate", "good"),
         (of_chains(converged=False, largest_error=0.08), "accurate", "poor"),
-        (of_a_fit(), "settle", "good"),
-        (of_a_fit(converged=False), "settle", "poor"),
-        (of_a_fit(pareto_k=0.6), "exact", "fair"),
-        (of_a_fit(pareto_k=0.9), "exact", "poor"),
-        (of_a_fit(pareto_k=np.inf), "exact", "poor"),
-        (of_a_fit(overlooked=5.0), "stand in", "poor"),
     ],
 )
 def test_verdicts(model, diagnostics, question, grade):

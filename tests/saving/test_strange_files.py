@@ -26,13 +26,6 @@ def saved(tmp_path_factory):
     return path.read_bytes()
 
 
-@pytest.fixture(scope="module")
-def saved_fit(tmp_path_factory):
-    path = tmp_path_factory.mktemp("model") / "fit.vg"
-    vg.save(made("classifier", "variational"), path)
-    return path.read_bytes()
-
-
 def refuse(content, tmp_path, match):
     path = tmp_path / "strange.vg"
     path.write_bytes(content)
@@ -67,7 +60,7 @@ def test_every_flipped_byte_is_noticed_or_harmless(saved, tmp_path):
 
 def test_newer_format(saved, tmp_path):
     newer = rewritten(saved, lambda header, _: header.update(format=99, version="9.0"))
-    refuse(newer, tmp_path, "written in format 99 by variegate 9.0.*update variegate")
+    refuse(newer, tmp_path, "written in format 99 by variegate 9.0.*version that wrote it")
 
 
 @pytest.mark.parametrize(
@@ -88,21 +81,6 @@ def test_newer_format(saved, tmp_path):
 )
 def test_damaged_inside(saved, change, tmp_path):
     refuse(rewritten(saved, change), tmp_path, "damaged")
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda header, arrays: header["fitted"].pop("theta"),
-        lambda header, arrays: header["fitted"].pop("log_ratios"),
-        lambda header, arrays: header["fitted"].update(theta={"array": "a999"}),
-        lambda header, arrays: header["fitted"].update(theta={"list": [1, 2]}),
-        lambda header, arrays: header["fitted"].update(X=header["fitted"]["theta"]),
-        lambda header, arrays: header["fitted"].update(elbo="high"),
-    ],
-)
-def test_damaged_inside_a_variational_fit(saved_fit, change, tmp_path):
-    refuse(rewritten(saved_fit, change), tmp_path, "damaged")
 
 
 def npy(kind, shape, content=b""):
@@ -210,19 +188,6 @@ def test_arrays_that_do_not_fit_each_other(saved, name, value, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("log_ratios", np.zeros(2)),
-        ("elbo_trace", np.array(["a"])),
-        ("theta", np.zeros(9)),
-        ("sets", np.full(1000, 99)),
-    ],
-)
-def test_arrays_of_a_variational_fit_that_do_not_fit_each_other(saved_fit, name, value, tmp_path):
-    refuse(rewritten(saved_fit, replaced(name, value)), tmp_path, "damaged")
-
-
-@pytest.mark.parametrize(
     "change",
     [
         lambda header, arrays: header["fitted"].update(n_iter="many"),
@@ -241,7 +206,6 @@ def test_arrays_of_a_variational_fit_that_do_not_fit_each_other(saved_fit, name,
         lambda header, arrays: header["fitted"].update(feature_names={"list": list("abc")}),
         lambda header, arrays: header["fitted"].update(feature_names={"list": list(range(8))}),
         lambda header, arrays: header["fitted"].update(prior="normal"),
-        lambda header, arrays: header["params"].update(prior="normal"),
         lambda header, arrays: header["params"].update(tol="small"),
         lambda header, arrays: header["fitted"].update(X={"sparse": {}, "shape": [10**15, 1]}),
     ],

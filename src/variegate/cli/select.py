@@ -185,8 +185,7 @@ def _diagnosed(run: Run, quiet: bool) -> dict[str, Any]:
     found = run.found.diagnostics
     for message in found.messages():
         say(f"note: {message}", quiet)
-    bound = None if found.bound is None else found.bound._asdict()
-    return {**found._asdict(), "bound": bound, "messages": found.messages()}
+    return {**found._asdict(), "messages": found.messages()}
 
 
 def _price(settings: Settings, run: Run, data: Input) -> Iterator[str]:

@@ -23,7 +23,7 @@ def certified(search: Search, screen: Screen, references: IntArray) -> Selection
     kept, tilt = _first_columns(search, screen), search.tilt_outside()
     candidates = search.candidates(varying, kept, references)
     search.warn_of_constants(varying)
-    passes, joined, ratio, starts, quick = 1, 0, OthersRatio(), None, search.asked.solver == "chain"
+    passes, joined, ratio, starts, quick = 1, 0, OthersRatio(), None, True
     while True:
         training, left_out = screen.training(candidates), int(screen.left_out(candidates).sum())
         target = search.target(candidates, training, left_out, ratio)

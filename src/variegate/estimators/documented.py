@@ -13,14 +13,9 @@ PARAMETERS = """Parameters
         rows of each fit. An array has a row for each column of X, and similar columns have similar rows; the functions
         of `variegate.similarity` make one from a network, coordinates, groups or annotations (rows are matched to
         columns by name if both have names). A callable takes the columns to choose from (N, m) and returns an array.
-    prior, posterior : "dpp" or "bernoulli"
-        Whether the prior, and the family of `posterior_.q`, use similarity: "dpp", a determinantal point process,
-        makes sets of similar features less probable; "bernoulli" treats features independently. The default favours
-        diverse sets; prior="bernoulli" is plain spike and slab. With a variational solver, which fits q,
-        ("bernoulli", "bernoulli") is mean field.
     diversity : float
         How strongly the prior favours sets of dissimilar features: the exponent of the volume that they span.
-        0 is prior="bernoulli", 1 a determinantal point process, more is more diverse. It is also the weight of
+        0 is plain spike and slab, 1 a determinantal point process, more is more diverse. It is also the weight of
         diversity when a panel is chosen. `vg.frontier` shows the cost.
     expected_size : float, optional
         How many features you expect in a set before seeing y, on average. None: averaged over.
@@ -50,17 +45,10 @@ PARAMETERS = """Parameters
         Number of columns to start with, chosen by a univariate test on the rows of the fit (in addition to columns in
         groups and in `always_include`); for tables with tens of thousands of columns. Columns that turn out to matter
         are added: `selection_.certificate` has their number, and the largest probability of a column left out.
-    solver : "chain", "rao_blackwell" or "fixed_form"
-        "chain": exact chains over sets, until the Monte Carlo error of every inclusion probability is below `tol`.
-        The others are the paper's variational methods: the best q by the evidence lower bound, and Algorithm 1 as
-        printed (slow, for reference). They pick one of several near-copies.
     max_iter : int, optional
-        The limit: laps of about 1,000 steps of each chain, or iterations. None: the solver's default.
+        The limit of laps of about 1,000 steps of each chain. None: 200.
     tol : float, optional
-        When to stop. Chains: largest Monte Carlo error of an inclusion probability, by default 0.03. Variational:
-        when a step promises less than `tol` nats for each undecided feature, by default 0.005.
-    n_starts : int
-        Starts of "rao_blackwell" (at most; above 256 features it stops after the first that does not improve).
+        When to stop: the largest Monte Carlo error of an inclusion probability. None: 0.03.
     random_state : int, RandomState, Generator or None
         Sets are drawn while fitting; an int makes fits repeatable.
     verbose : int
@@ -76,16 +64,14 @@ ATTRIBUTES = """Attributes
     inclusion_probabilities_ : (M,)
         Posterior probability that each column is in the set; 0 for constant columns and those screened out.
     inclusion_errors_ : (M,)
-        Monte Carlo standard error of each of these probabilities; NaN for the variational solvers.
+        Monte Carlo standard error of each of these probabilities.
     groups_ : list of Group
         Groups of features that can replace each other, with the probability that one of them is in the set.
     posterior_ : variegate.Posterior
         The posterior over sets: sample, map, condition, alternatives, groups, diagnostics. It speaks of columns of X,
         by number or name; `as_support` turns a set of them into a mask.
     converged_, n_iter_ :
-        Whether `tol` was reached, and the laps or iterations it took.
-    elbo_, elbo_trace_ :
-        Variational solvers only: evidence lower bound and its trace.
+        Whether `tol` was reached, and the laps it took.
     n_features_in_, feature_names_in_ :
         Number and names of the columns of X."""
 

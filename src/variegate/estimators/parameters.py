@@ -10,7 +10,6 @@ from ..checks import is_number, is_whole
 
 LARGEST_DIVERSITY = 1000  # chains agree with enumeration up to here; at 10,000 odds beyond e^300 matter
 CHOICES = ("prediction", "probability")
-SOLVERS = ("chain", "rao_blackwell", "fixed_form")
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,9 +17,7 @@ class Parameters:
     """The parameters, documented in `documented.py`. Rejects values that are wrong for any data."""
 
     similarity: Any
-    prior: str
     diversity: float
-    posterior: str
     expected_size: float | None
     n_features_to_select: float | None
     choose: str
@@ -31,8 +28,6 @@ class Parameters:
     groups: Any
     prior_log_odds: Any
     screen: int | None
-    solver: str
-    n_starts: int
     max_iter: int | None
     tol: float | None
     random_state: Any
@@ -45,32 +40,15 @@ class Parameters:
         return cls(**{field.name: given[field.name] for field in fields(cls)})
 
     def __post_init__(self) -> None:
-        self._check_prior()
+        self._check_diversity()
         self._check_sizes()
-        self._check_solver()
+        self._check_stopping()
 
-    @property
-    def power(self) -> float:
-        """The exponent of the volume in the prior."""
-        return float(self.diversity) if self.prior == "dpp" else 0.0
-
-    @property
-    def needs_phi(self) -> bool:
-        """Whether prior or posterior use similarity."""
-        return "dpp" in (self.prior, self.posterior)
-
-    def _check_prior(self) -> None:
-        for name, value in (("prior", self.prior), ("posterior", self.posterior)):
-            if not (isinstance(value, str) and value in ("dpp", "bernoulli")):
-                raise ValueError(f'{name} must be "dpp" or "bernoulli", got {value!r}.')
+    def _check_diversity(self) -> None:
         if not (is_number(self.diversity) and 0 <= self.diversity <= LARGEST_DIVERSITY):
             raise ValueError(
                 f"diversity must be a number from 0 to {LARGEST_DIVERSITY}, got {self.diversity!r}; 10 "
                 "is already large."
-            )
-        if self.prior == "bernoulli" and self.diversity not in (0, 1):
-            raise ValueError(
-                f'prior="bernoulli" means a diversity of 0, got diversity={self.diversity!r}; remove one of them.'
             )
 
     def _check_sizes(self) -> None:
@@ -86,16 +64,12 @@ class Parameters:
         if self.screen is not None and not (is_whole(self.screen) and self.screen >= 1):
             raise ValueError(f"screen must be a number of columns to start with, got {self.screen!r}.")
 
-    def _check_solver(self) -> None:
-        if not (is_whole(self.n_starts) and self.n_starts >= 1):
-            raise ValueError(f"n_starts must be a whole number, at least 1, got {self.n_starts!r}.")
+    def _check_stopping(self) -> None:
         if self.max_iter is not None and not (is_whole(self.max_iter) and self.max_iter >= 1):
             raise ValueError(f"max_iter must be a whole number, at least 1, got {self.max_iter!r}.")
-        if not (isinstance(self.solver, str) and self.solver in SOLVERS):
-            raise ValueError(f'solver must be "chain", "rao_blackwell" or "fixed_form", got {self.solver!r}.')
         if self.tol is not None and not (is_number(self.tol) and self.tol >= 0):
             raise ValueError(f"tol must be a non-negative number, got {self.tol!r}.")
-        if self.tol == 0 and self.solver == "chain":
+        if self.tol == 0:
             raise ValueError(f"tol must be above zero, got {self.tol!r}; the chain would never stop.")
 
 

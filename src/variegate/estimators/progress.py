@@ -15,10 +15,9 @@ STEADY = 5.0  # seconds between lines without a terminal
 class ProgressLine:
     """Redraws one line on a terminal, or writes one now and then elsewhere; as a callback it reports on a fit."""
 
-    def __init__(self, stream: TextIO | None = None, most: int | None = None) -> None:
+    def __init__(self, stream: TextIO | None = None) -> None:
         self.stream = sys.stderr if stream is None else stream
-        self.most = most  # maximum iterations of the last stage
-        self.started = self.shown = self.stage_started = self.last_time = time.monotonic()
+        self.started = self.shown = time.monotonic()
         self.redraws = self.stream.isatty()
         self.line = self.written = ""
 
@@ -28,23 +27,10 @@ class ProgressLine:
         return time.monotonic() - self.started
 
     def __call__(self, progress: Progress) -> None:
-        """Show the state of the fit, and, if the last stage has a limit, the time left at most."""
-        if progress.error is not None:
-            self.show(
-                f"variegate: {progress.iteration} laps, probabilities known to ±{progress.error:.3f}, "
-                f"{progress.expected_size:.1f} features, {self.elapsed:.0f} s"
-            )
-            return
-        if progress.iteration == 1:
-            self.stage_started = self.last_time
-        self.last_time = time.monotonic()
-        left = ""
-        if self.most is not None and progress.stage != "fixed point":
-            each = (self.last_time - self.stage_started) / progress.iteration
-            left = f", at most {clock(each * max(self.most - progress.iteration, 0))} left"
+        """Show the state of the fit."""
         self.show(
-            f"variegate: {progress.stage}, iteration {progress.iteration}, ELBO {progress.elbo:.2f}, "
-            f"{progress.expected_size:.1f} features, {self.elapsed:.0f} s{left}"
+            f"variegate: {progress.laps} laps, probabilities known to ±{progress.error:.3f}, "
+            f"{progress.expected_size:.1f} features, {self.elapsed:.0f} s"
         )
 
     def show(self, line: str) -> None:

@@ -13,7 +13,6 @@ from ..inference import (
     JOINS,
     ChainSettings,
     Drawn,
-    Fit,
     Grid,
     OthersRatio,
     Sample,
@@ -112,7 +111,7 @@ class Screen:
         return filled(self.table.columns(columns), self.moments.centre[columns])
 
     def outside(
-        self, candidates: Candidates, target: Target, found: Sample | Fit, settings: Any, tilt: FloatArray | None
+        self, candidates: Candidates, target: Target, found: Sample, settings: ChainSettings, tilt: FloatArray | None
     ) -> tuple[FloatArray, OthersRatio]:
         """Return the odds of every column left out (M,), 0 for the others, and their likelihood ratio, in one pass."""
         odds, ratio, left_out = np.zeros(self.table.shape[1]), 0.0, self.left_out(candidates)
@@ -126,13 +125,10 @@ class Screen:
         return odds, fitted_ratio(drawn, np.asarray(ratio), int((odds <= JOINS_TOO)[left_out].sum()))
 
 
-def _drawn(target: Target, found: Sample | Fit, settings: Any, n_rows: int) -> tuple[list[Drawn], Grid]:
+def _drawn(target: Target, found: Sample, settings: ChainSettings, n_rows: int) -> tuple[list[Drawn], Grid]:
     """Return some of the sets, each with its hyperparameters, and the grid of prior sizes."""
     n = how_many_sets(found.sets, n_rows)
     some = np.unique(np.linspace(0, len(found.sets) - 1, n).astype(int))
-    if isinstance(found, Fit) or not isinstance(settings, ChainSettings):
-        nothing = np.zeros(1)
-        return [Drawn(found.sets[i], found.target) for i in some], Grid(nothing, nothing, nothing, np.zeros((1, 1)))
     return [
         Drawn(found.sets[i], _with_hyperparameters(target, found.slab_precisions[i], found.nuisances[i])) for i in some
     ], grid_of(target, settings)

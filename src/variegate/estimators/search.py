@@ -16,15 +16,12 @@ from ..dpp import Rows
 from ..inference import (
     ChainSettings,
     ConvergenceWarning,
-    Fit,
     OthersRatio,
     PriorSizes,
     Sample,
-    Settings,
     Target,
     sample,
 )
-from ..inference import fit as fit_bound
 from ..likelihoods import sample_weights, unsettled_of
 from ..naming import column_labels, find_positions
 from ..posterior import Posterior
@@ -82,7 +79,7 @@ class Search:
 
     def tilt_outside(self) -> FloatArray | None:
         """Return the prior's log-odds terms for single columns (M,), without the constant; None if there are none."""
-        power = self.asked.power
+        power = float(self.asked.diversity)
         norms = log_norms(self.asked.similarity, self.names, self.n_columns) if power else None
         if norms is None:
             return self.tilt
@@ -125,23 +122,23 @@ class Search:
         """Return the unnormalised posterior to sample; `others` is the number of columns left out of it."""
         asked, U = self.asked, candidates.n_units
         size = self.size(candidates)
-        rows = Rows.of(self._phi(candidates, training, size)) if asked.needs_phi else None
-        most = U if rows is None else rows.rank()
-        if most == 0:
+        rows = Rows.of(self._phi(candidates, training, size))
+        rank = rows.rank()
+        most = rank if asked.diversity or asked.fixed_size else U  # without diversity, copies can be in a set
+        if rank == 0:
             raise ValueError(
                 "similarity must have a row that is not zero, got only zeros, so that no feature could be in "
                 "a set; give another similarity."
             )
         check_size(size, asked.n_features_to_select, U, most)
-        self._warn_of_rank(most, U)
+        self._warn_of_rank(rank, U)
         tilt = None if self.tilt is None else candidates.gather(self.tilt)
-        expected = prior_size(asked.expected_size, most if asked.power else U, FIRST_SIZE)
+        expected = prior_size(asked.expected_size, rank if asked.diversity else U, FIRST_SIZE)
         prior = self._prior(rows, U, expected, tilt)
         target = Target(
             self.outcomes(training),
             prior,
-            family=asked.posterior,  # type: ignore[arg-type]
-            phi=None if rows is None else rows.phi,
+            phi=rows.phi,
             size=size if asked.fixed_size else None,
             others=others,
             others_ratio=ratio or OthersRatio(),
@@ -154,9 +151,9 @@ class Search:
         shift = PriorSizes.of(target).shift(expected)
         return target.with_prior(prior.shifted(shift))
 
-    def _prior(self, rows: Rows | None, n_units: int, size: float, tilt: FloatArray | None) -> Prior:
-        if rows is not None and self.asked.power:
-            return dpp_prior(rows, expected_size=size, log_odds=tilt, diversity=self.asked.power)
+    def _prior(self, rows: Rows, n_units: int, size: float, tilt: FloatArray | None) -> Prior:
+        if self.asked.diversity:
+            return dpp_prior(rows, expected_size=size, log_odds=tilt, diversity=float(self.asked.diversity))
         return bernoulli_prior(n_units, expected_size=size, log_odds=tilt)
 
     def _phi(self, candidates: Candidates, training: Training, size: int | None) -> NDArray[Any]:
@@ -177,40 +174,30 @@ class Search:
 
     # --- the posterior ----------------------------------------------------------------------------------------
 
-    def settings(self) -> ChainSettings | Settings:
-        """Return the settings of the solver."""
-        asked = self.asked
-        average_size, average_slab = asked.expected_size is None, asked.slab_precision == "auto"
-        if asked.solver == "chain":
-            defaults = ChainSettings(average_size=average_size, average_slab=average_slab)
-            tol = defaults.tol if asked.tol is None else asked.tol
-            return replace(defaults, tol=tol, max_laps=defaults.max_laps if asked.max_iter is None else asked.max_iter)
-        return Settings(
-            solver=asked.solver,  # type: ignore[arg-type]
-            n_starts=asked.n_starts,
-            max_iter=asked.max_iter,
-            learn_size=average_size,
-            learn_slab=average_slab,
-            tol=Settings.tol if asked.tol is None else asked.tol,
+    def settings(self) -> ChainSettings:
+        """Return when the chains stop, and what they average over."""
+        asked, defaults = self.asked, ChainSettings()
+        return ChainSettings(
+            tol=defaults.tol if asked.tol is None else asked.tol,
+            max_laps=defaults.max_laps if asked.max_iter is None else asked.max_iter,
+            average_size=asked.expected_size is None,
+            average_slab=asked.slab_precision == "auto",
         )
 
     def run(
         self, target: Target, rng: np.random.Generator, starts: list[IntArray] | None = None, quick: bool = False
-    ) -> Sample | Fit:
-        """Run the solver; `quick` gives a rough posterior."""
+    ) -> Sample:
+        """Run the chains; `quick` gives a rough posterior."""
         settings = self.settings()
         for found in unsettled_of(target.outcomes):  # `end_of_fit` warns of them
             found.counting = True
-        if quick and isinstance(settings, ChainSettings):
+        if quick:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 return sample(target, rng, replace(settings, max_laps=min(QUICK, settings.max_laps)), starts=starts)
-        most = settings.max_laps if isinstance(settings, ChainSettings) else settings.iterations
         with ExitStack() as stack:
-            callback = stack.enter_context(ProgressLine(most=most)) if self.asked.verbose else None
-            if isinstance(settings, ChainSettings):
-                return sample(target, rng, settings, starts=starts, callback=callback)
-            return fit_bound(target, rng, settings, callback=callback)
+            callback = stack.enter_context(ProgressLine()) if self.asked.verbose else None
+            return sample(target, rng, settings, starts=starts, callback=callback)
 
     def in_memory(self, X: Any, y: NDArray[Any], weights: FloatArray | None, references: IntArray) -> Selection:
         """Find the posterior over all columns of a table (N, M)."""
@@ -227,7 +214,7 @@ class Search:
         covariates = X[:, candidates.always] if len(candidates.always) else None
         return candidates, Training(design.take(candidates.columns), covariates, y, weights)
 
-    def selection(self, candidates: Candidates, training: Training, found: Sample | Fit) -> Selection:
+    def selection(self, candidates: Candidates, training: Training, found: Sample) -> Selection:
         """Return the result as a value, before a set is chosen."""
         return Selection(
             candidates=candidates,

@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from ..candidates import Candidates, reference_columns
 from ..checks import check_labels, is_number
 from ..groups import Group, numbered
-from ..inference import Certificate, Fit, Sample, Target
+from ..inference import Certificate, Sample, Target
 from ..large import LargeTable, as_large_table, is_out_of_core
 from ..likelihoods import end_of_fit, new_rows, table, unsettled_of
 from ..panels import Panel
@@ -49,9 +49,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         self,
         *,
         similarity: Any = "columns",
-        prior: str = "dpp",
         diversity: float = 1.0,
-        posterior: str = "dpp",
         expected_size: float | None = None,
         n_features_to_select: float | None = None,
         choose: str = "prediction",
@@ -62,17 +60,13 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         groups: Any = None,
         prior_log_odds: Any = None,
         screen: int | None = None,
-        solver: str = "chain",
-        n_starts: int = 4,
         max_iter: int | None = None,
         tol: float | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
         self.similarity = similarity
-        self.prior = prior
         self.diversity = diversity
-        self.posterior = posterior
         self.expected_size = expected_size
         self.n_features_to_select = n_features_to_select
         self.choose = choose
@@ -83,8 +77,6 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         self.groups = groups
         self.prior_log_odds = prior_log_odds
         self.screen = screen
-        self.solver = solver
-        self.n_starts = n_starts
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
@@ -180,7 +172,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         self,
         candidates: Candidates,
         training: Training,
-        found: Sample | Fit,
+        found: Sample,
         chosen: IntArray,
         certificate: Certificate | None = None,
     ) -> Selection:
@@ -223,8 +215,6 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         self.selection_, self.support_ = found, found.support
         self.posterior_ = found.posterior.of_columns(found.candidates, found.column_names)
         self.inclusion_probabilities_, self.inclusion_errors_ = found.inclusion_probabilities, found.inclusion_errors
-        if isinstance(fitted, Fit):
-            self.elbo_, self.elbo_trace_ = fitted.elbo, fitted.elbo_trace
         self.converged_, self.n_iter_ = fitted.converged, fitted.n_iter
         self.intercept_, self.coef_ = self._shaped(*found.coefficients(averaged=True))
         self.map_intercept_, self.map_coef_ = self._shaped(*found.coefficients(averaged=False))
@@ -317,7 +307,7 @@ class DiverseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         if not isinstance(sizes, Iterable):
             raise ValueError(f"sizes must be a list, such as [2, 5, 10], got {sizes!r}.")
         U, target = self.selection_.candidates.n_units, self.posterior_.target
-        most = U if target.phi is None else target.volume.rows.rank()
+        most = target.volume.rows.rank() if target.diversity or target.size else U
         asked = list(sizes)
         numbers = [number_to_select(k, U, "sizes") for k in asked]
         for size, k in zip(numbers, asked, strict=True):

@@ -1,4 +1,4 @@
-"""From the target to a posterior: exact chains, and the paper's variational methods."""
+"""From the target to a posterior, by exact chains."""
 
 from .certificate import JOINS as JOINS
 from .certificate import Certificate as Certificate
@@ -26,19 +26,13 @@ from .local_search import resize as resize
 from .progress import ConvergenceWarning, Progress
 from .target import OthersRatio as OthersRatio
 from .target import Target
-from .variational.fit import Settings, fit
-from .variational.importance import smooth as smooth
-from .variational.result import Fit
 
 __all__ = [
     "ChainSettings",
     "ConvergenceWarning",
-    "Fit",
     "Hyperparameters",
     "Progress",
     "Sample",
-    "Settings",
     "Target",
-    "fit",
     "sample",
 ]

@@ -1,9 +1,7 @@
-"""Progress reports of the solvers, and the warning for fits that do not converge."""
+"""Progress reports of the chains, and the warning for fits that do not converge."""
 
 from collections.abc import Callable
 from typing import NamedTuple
-
-from ..types import FloatArray
 
 
 class ConvergenceWarning(UserWarning):
@@ -18,16 +16,13 @@ class ConvergenceWarning(UserWarning):
 class Progress(NamedTuple):
     """The argument of a callback.
 
-    >>> Progress("fixed point", 3, -120.5, 4.2).stage
-    'fixed point'
+    >>> Progress(8, 4.2, 0.05).laps
+    8
     """
 
-    stage: str
-    iteration: int
-    elbo: float
+    laps: int
     expected_size: float
-    theta: FloatArray | None = None  # (M,) current θ of variational solvers
-    error: float | None = None  # of the chain: largest Monte Carlo error of a probability so far
+    error: float  # largest Monte Carlo error of a probability so far
 
 
 Callback = Callable[[Progress], None]

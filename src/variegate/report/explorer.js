@@ -16,13 +16,12 @@
   // 0.05 to 0.8 (N = 500, M = 2000).
   const FAR = 6;
   let shown = FIRST;
-  let before = Float64Array.from(data.probability);
+  const before = Float64Array.from(data.probability);
   let now = before;
   let error = 0; // null: not known yet
   let lost = 0; // evidence (nats) lost against sets that the form was fitted to
   let best = [];
   let trouble = ""; // why the last choice was undone; shown until the next choice
-  let known = !data.own; // whether `before` is known
 
   // --- asking ------------------------------------------------------------------------------------------------
 
@@ -32,7 +31,7 @@
   const excluded = () => asked("out");
 
   function ask(m, how) {
-    if (given.get(m) === how || !known) return;
+    if (given.get(m) === how) return;
     given.delete(m);
     if (how) given.set(m, how);
     trouble = "";
@@ -40,7 +39,7 @@
   }
 
   function answer() {
-    if (!given.size && !data.own) {
+    if (!given.size) {
       asking.stop();
       now = before;
       error = 0;
@@ -62,10 +61,6 @@
     error = found.error;
     lost = found.lost;
     box.dataset.error = error;
-    if (found.done && !given.size) {
-      before = now; // the model came without such probabilities
-      known = true;
-    }
     if (found.done) settle(found.passed);
     else show();
   }
@@ -145,7 +140,7 @@
 
   function changes(others) {
     const change = (m) => now[m] - before[m];
-    const clear = Math.max(0.01, 2 * Math.hypot(error, data.own ? error : data.error));
+    const clear = Math.max(0.01, 2 * Math.hypot(error, data.error));
     const say = (m) => `${names.label(m, 36)} (${digits(before[m])} → ${digits(now[m])})`;
     const up = others.reduce((a, b) => (change(b) > change(a) ? b : a));
     const down = others.reduce((a, b) => (change(b) < change(a) ? b : a));

@@ -14,8 +14,8 @@ from markupsafe import Markup
 
 from .. import __version__
 from ..comparison import OURS, Frontier
-from ..diagnostics import Bound, Diagnostics
-from ..inference import ChainSettings, Draws, Excerpt, Sample, can_sample, form_of, forms_without
+from ..diagnostics import Diagnostics
+from ..inference import Draws, Excerpt, can_sample, form_of, forms_without
 from ..selection import Selection
 from ..tables import Findings
 from ..tasks import task_named
@@ -95,11 +95,7 @@ def explored_form(selection: Selection) -> Excerpt | None:
     fit, target = posterior.fit, posterior.target
     matrices = len(target.outcomes) + target.prior_has_volume
     features = kept_candidates(posterior.inclusion_prob(), kept, relatives_of(selection), target.widths, matrices)
-    if isinstance(fit, Sample):
-        return form_of(target, fit.settings, Draws.of(fit, features), features)
-    learned = ChainSettings(average_size=False, average_slab=False)
-    precisions = np.full(len(fit.sets), target.slab_precision or 1.0)
-    return form_of(target, learned, Draws(fit.sets, precisions, np.zeros(1)), features)
+    return form_of(target, fit.settings, Draws.of(fit, features), features)
 
 
 def explorer_data(selection: Selection, form: Excerpt) -> dict[str, Any]:
@@ -107,16 +103,15 @@ def explorer_data(selection: Selection, form: Excerpt) -> dict[str, Any]:
     posterior, kept = selection.posterior, form.features
     probability = posterior.inclusion_prob()
     some = [posterior.sets[i] for i in np.linspace(0, len(posterior.sets) - 1, STARTS).astype(int)]
-    without = forms_without(posterior.fit, form) if isinstance(posterior.fit, Sample) else []
+    without = forms_without(posterior.fit, form)
     probable, *starts = (np.flatnonzero(np.isin(kept, S)) for S in [posterior.map(selection.size), *some])
     return {
         "names": [str(posterior.labels[i]) for i in kept],
         "positions": kept.tolist(),
         "probability": probability[kept].tolist(),
-        "error": float(np.hypot(np.nan_to_num(posterior.inclusion_errors()).max(), form.off)),
+        "error": float(np.hypot(posterior.inclusion_errors().max(), form.off)),
         "exact": form.exact,
         "thing": _thing(selection),
-        "own": not isinstance(posterior.fit, Sample),  # the explorer's probabilities differ from the table's
         "expected_elsewhere": float(np.delete(probability, kept).sum()),
         "form": embedded_form(form, probable, starts, without),
     }
@@ -170,7 +165,7 @@ def _selection(selection: Selection, found: Findings) -> dict[str, Any]:
     least = min((row.group.probability for row in rows if row.role == "chosen" and row.group), default=2.0)
     others = [row for row in rows if row.role == "runner-up" and (row.group is None or row.group.chosen is None)]
     crossed = next((row.feature for row in others if row.group and row.group.probability > least), None)
-    within = 2 * float(posterior.inclusion_errors().max())  # NaN: not known
+    within = 2 * float(posterior.inclusion_errors().max())
     label = "" if classes is None else names.shortened(classes[1])
     what = task_named(selection.task).effect.format(label=label)
     return {
@@ -200,7 +195,6 @@ def _explorer_words(selection: Selection, form: Excerpt | None, probability: Flo
     posterior = selection.posterior
     n_probable, n_kept = len(posterior.map(selection.size)), 0 if form is None else len(form.features)
     return {
-        "exact": isinstance(posterior.fit, Sample),
         "exact_form": form is not None and form.exact,
         "form_off": None if form is None else form.off,
         "n_units": len(probability),
@@ -227,7 +221,7 @@ def _trust(selection: Selection, found: Diagnostics, about: Mapping[str, Any]) -
         "warnings": trust.warnings_of(selection, verdicts, trust.further_lines(about, found)),
         "sizes_sentence": sizes,
         "specialist": [
-            *(_chain_facts(found) if found.bound is None else _bound_facts(found.bound)),
+            *_chain_facts(found),
             ("Expected size, prior", f"{found.prior_expected_size:.1f}"),
             ("Expected size, posterior", f"{found.expected_size:.1f}"),
             ("Slab precision", slab),
@@ -244,15 +238,6 @@ def _chain_facts(found: Diagnostics) -> list[tuple[str, str]]:
         ("Effective number of independent sets", f"{found.effective_size:,.0f}"),
         ("Variance between chains, relative to the expected one", f"{found.disagreement:.1f} at most"),
         ("Laps of the chains", f"{found.n_iter:,}"),
-    ]
-
-
-def _bound_facts(bound: Bound) -> list[tuple[str, str]]:
-    return [
-        ("Lower bound of the evidence (ELBO)", f"{bound.elbo:.3f} ± {bound.elbo_error:.2g}"),
-        ("Pareto k̂ of target/q", f"{bound.pareto_k:.2f}"),
-        ("Effective sets", f"{bound.effective_size:,.0f} of {bound.n_sets:,}"),
-        ("Most underrated set, nats", f"{bound.overlooked:.2g}"),
     ]
 
 

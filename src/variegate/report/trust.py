@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..diagnostics import HARDLY_ANY, OVERLOOKED, RELIABLE, Bound, Diagnostics
+from ..diagnostics import HARDLY_ANY, Diagnostics
 from ..inference import JOINS, Target
 from ..likelihoods import QuadraticLikelihood
 from ..selection import Selection
@@ -33,13 +33,8 @@ class Verdict(NamedTuple):
 def verdicts(selection: Selection, found: Diagnostics) -> list[Verdict]:
     """Return questions about a fit with their answers."""
     exact = evidence_is_exact(selection.posterior.target)
-    fit = (
-        [_known(found, exact)]
-        if found.bound is None
-        else [_settled(found), _fits(found.bound), _overlooked(found.bound)]
-    )
     return [
-        *fit,
+        _known(found, exact),
         *_left_out(selection),
         _decided(selection),
         *_balanced(selection.class_counts),
@@ -87,7 +82,7 @@ def _known(found: Diagnostics, exact: bool = True) -> Verdict:
     question = "Are the probabilities accurate?"
     if found.largest_error == 0.0:
         return Verdict(question, "Yes: there are so few possible sets that all were enumerated.", "good")
-    within = f"±{2 * (found.largest_error or 0.0):.2g} for the least certain, two Monte Carlo errors"
+    within = f"±{2 * found.largest_error:.2g} for the least certain, two Monte Carlo errors"
     if found.converged:
         if exact:
             return Verdict(question, f"Yes, computed without approximation, up to random error ({within}).", "good")
@@ -96,46 +91,6 @@ def _known(found: Diagnostics, exact: bool = True) -> Verdict:
     answer = (
         f"Only up to a random error larger than requested: {within}. The computation stopped after "
         f"{found.n_iter:,} laps; allow more (max_iter)."
-    )
-    return Verdict(question, answer, "poor")
-
-
-def _settled(found: Diagnostics) -> Verdict:
-    question = "Did the computation settle?"
-    if found.converged:
-        return Verdict(question, f"Yes, after {found.n_iter:,} steps.", "good")
-    answer = (
-        f"The computation had not settled when it stopped, after {found.n_iter:,} steps: probabilities may still "
-        "change. Allow more (max_iter)."
-    )
-    return Verdict(question, answer, "poor")
-
-
-def _fits(bound: Bound) -> Verdict:
-    question = "Are the probabilities close to the exact ones?"
-    k = bound.pareto_k
-    measure = f"(Pareto k̂ {k:.2f}, {bound.effective_size:,.0f} effective of {bound.n_sets:,} sets)"
-    if k <= 0.5:
-        return Verdict(question, f"Yes {measure}.", "good")
-    if k <= RELIABLE:
-        return Verdict(question, f"Nearly; the second digit may be off {measure}.", "fair")
-    answer = (
-        f"Probabilities are rough: the true posterior has heavier tails than the fit {measure}. Read them "
-        'as high, middling or low. In Python, solver="chain" gives the exact ones.'
-    )
-    return Verdict(question, answer, "poor")
-
-
-def _overlooked(bound: Bound) -> Verdict:
-    question = "Do features that can stand in for each other share their probability?"
-    if bound.overlooked <= OVERLOOKED:
-        return Verdict(
-            question, "Yes: the model overlooks no set that is as probable as the most probable one found.", "good"
-        )
-    answer = (
-        "Some set is about as probable as the most probable one, but the model gives it far too little probability: a "
-        "feature with a low probability may be a full substitute for a chosen one. Look at the alternatives before "
-        "you discard it."
     )
     return Verdict(question, answer, "poor")
 

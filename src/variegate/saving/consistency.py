@@ -45,19 +45,10 @@ def check_consistent(f: Mapping[str, Any]) -> None:
         "certificate": f["certificate"] is None or _are_numbers(f["certificate"], len(Certificate._fields)),
         "y": classes is None or np.array_equal(np.unique(f["y"]), np.arange(len(classes))),
     }
-    whole |= _variational_is_consistent(f, U) if "theta" in f else _chain_is_consistent(f, U)
+    whole |= _chain_is_consistent(f, U)
     broken = [name for name, right in whole.items() if not right]
     if broken:
         raise ValueError(f"{broken[0]} does not fit the rest")
-
-
-def _variational_is_consistent(f: Mapping[str, Any], U: int) -> dict[str, bool]:
-    return {
-        "theta": f["theta"].shape == (U,),
-        "log_ratios": f["log_ratios"].shape == f["set_sizes"].shape and f["log_ratios"].dtype.kind == "f",
-        "elbo_trace": f["elbo_trace"].ndim == 1 and f["elbo_trace"].dtype.kind == "f",
-        "elbo": isinstance(f["elbo"], float) and isinstance(f["elbo_error"], float),
-    }
 
 
 def _chain_is_consistent(f: Mapping[str, Any], U: int) -> dict[str, bool]:

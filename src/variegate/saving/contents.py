@@ -10,7 +10,7 @@ from ..candidates import Candidates
 from ..design import Design
 from ..dpp import IndependentSets, LowRankDPP, PoweredDPP, Sums
 from ..estimators import ESTIMATORS, DiverseSelector
-from ..inference import Certificate, ChainSettings, Fit, Hyperparameters, OthersRatio, Sample, Target
+from ..inference import Certificate, ChainSettings, Hyperparameters, OthersRatio, Sample, Target
 from ..likelihoods import sample_weights, table
 from ..priors import Prior
 from ..selection import Selection, Training
@@ -21,8 +21,7 @@ from .packing import Single, Table
 
 KINDS: dict[str, type[DiverseSelector]] = {kind.__name__: kind for kind in ESTIMATORS.values()}
 ROUNDING = 1.0  # nats by which storing Φ in single precision may change the odds of two sets
-# fields of a Fit and of a Sample that are stored under their own names
-OF_FIT = ("elbo", "elbo_error", "elbo_trace", "log_ratios")
+# fields of a Sample that are stored under their own names
 OF_SAMPLE = ("inclusion", "inclusion_errors", "disagreement", "slab_precisions", "nuisances", "n_iter", "n_steps")
 
 
@@ -67,7 +66,7 @@ def fitted(model: DiverseSelector) -> dict[str, Any]:
         "sets": np.concatenate(found.sets),
         "map": selection.chosen,
         **_left_out(selection),
-        **({"theta": found.q.theta, **_fields(found, OF_FIT)} if isinstance(found, Fit) else _chain(found)),
+        **_chain(found),
     }
 
 
@@ -96,12 +95,8 @@ def _chain(found: Sample) -> dict[str, Any]:
         "grid_sizes": found.hyperparameters.expected_sizes,
         "grid_precisions": found.hyperparameters.slab_precisions,
         "grid_probability": found.hyperparameters.probability,
-        **_fields(found, OF_SAMPLE),
+        **{name: getattr(found, name) for name in OF_SAMPLE},
     }
-
-
-def _fields(found: Fit | Sample, names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: getattr(found, name) for name in names}
 
 
 def _is_given(model: DiverseSelector, candidates: Candidates, phi: Any) -> bool:
@@ -114,10 +109,9 @@ def _is_given(model: DiverseSelector, candidates: Candidates, phi: Any) -> bool:
 
 def restored(kind: str, params: Mapping[str, Any], values: Mapping[str, Any]) -> DiverseSelector:
     """Return the model of a kind, with its parameters and fitted values."""
-    f = _of_this_format(values)
+    f = dict(values)
     check_consistent(f)
-    known = {name: value for name, value in params.items() if name != "n_jobs"}  # which 0.2.0 saves
-    model = KINDS[kind](**{"choose": "probability", **known})  # formats without it have the most probable set
+    model = KINDS[kind](**params)
     model.n_features_in_ = len(f["role"])
     if f["feature_names"] is not None:
         f["feature_names"] = model.feature_names_in_ = np.array(f["feature_names"], dtype=object)
@@ -152,23 +146,6 @@ def _could_be_chosen(found: Selection) -> bool:
     return target.log_joint(best) <= target.log_joint(S) + ROUNDING
 
 
-def _of_this_format(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Add defaults for values that older formats lack."""
-    return {
-        "nuisance": np.nan,  # formats 1 and 2
-        "nuisances": np.full(len(values["set_sizes"]), np.nan),
-        "reference_units": np.empty(0, dtype=np.int64),  # format 3
-        "diversity": float(values["prior"] == "dpp"),
-        "log_sums": None,
-        "rank": None,
-        "others": 0,
-        "others_ratio": list(OthersRatio()),
-        "tilt": None,
-        "certificate": None,
-        **values,
-    }
-
-
 def _target(f: Mapping[str, Any], outcomes: list[Any], candidates: Candidates) -> Target:
     log_mean, slope, log_c = f["others_ratio"]
     others = {"others": f["others"], "others_ratio": OthersRatio(log_mean, slope, tuple(log_c)), "tilt": f["tilt"]}
@@ -179,12 +156,8 @@ def _target(f: Mapping[str, Any], outcomes: list[Any], candidates: Candidates) -
     return target.with_nuisance(f["nuisance"]) if np.isfinite(f["nuisance"]) else target
 
 
-def _found(f: Mapping[str, Any], target: Target) -> Sample | Fit:
+def _found(f: Mapping[str, Any], target: Target) -> Sample:
     sets = np.split(f["sets"], np.cumsum(f["set_sizes"])[:-1])
-    ended = {"converged": f["converged"], "interrupted": f["interrupted"]}
-    if "theta" in f:
-        bound = {name: f[name] for name in OF_FIT}
-        return Fit(q=target.distribution(f["theta"]), target=target, sets=sets, **bound, **ended)
     return Sample(
         target=target,
         settings=ChainSettings(**f["settings"]),
@@ -192,7 +165,8 @@ def _found(f: Mapping[str, Any], target: Target) -> Sample | Fit:
         weights=f["set_weights"],
         hyperparameters=Hyperparameters(f["grid_sizes"], f["grid_precisions"], f["grid_probability"]),
         **{name: f[name] for name in OF_SAMPLE},
-        **ended,
+        converged=f["converged"],
+        interrupted=f["interrupted"],
     )
 
 

@@ -13,7 +13,7 @@ from .archive import UnreadableModel, read_arrays
 from .contents import KINDS, fitted, parameters, restored
 from .packing import Pack, unpacked
 
-FORMAT = 4  # still read: 1 (before the chains), 2 (before survival and counts), 3 (all in double precision)
+FORMAT = 5
 
 
 def save(model: DiverseSelector, path: str | os.PathLike[str]) -> None:
@@ -53,7 +53,7 @@ def save(model: DiverseSelector, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str]) -> DiverseSelector:
     """Read a model written by `save`. Nothing in the file is executed.
 
-    Raises UnreadableModel, a ValueError, for anything but an intact file of this or an older format.
+    Raises UnreadableModel, a ValueError, for anything but an intact file of this format.
 
     See `save` for an example; other files are refused:
 
@@ -69,10 +69,10 @@ def load(path: str | os.PathLike[str]) -> DiverseSelector:
         version = header["format"]
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise UnreadableModel(f"{path}: not a variegate model (it has no readable header).") from error
-    if version is True or version not in range(1, FORMAT + 1):
+    if version is True or version != FORMAT:
         raise UnreadableModel(
             f"{path}: written in format {version!r} by variegate {header.get('version')}, but variegate "
-            f"{__version__} reads up to format {FORMAT}; update variegate, or save the model again."
+            f"{__version__} reads format {FORMAT}; use the version that wrote it, or fit the model again."
         )
     try:
         params, values = ({k: unpacked(v, arrays) for k, v in header[p].items()} for p in ("params", "fitted"))

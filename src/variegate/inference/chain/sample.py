@@ -191,9 +191,7 @@ def sample(
 
     def report(laps: int, averages: Averages) -> None:
         if callback is not None:
-            callback(
-                Progress("chain", laps, np.nan, float(averages.inclusion.sum()), error=float(averages.error.max()))
-            )
+            callback(Progress(laps, float(averages.inclusion.sum()), float(averages.error.max())))
 
     with threadpool_limits(1, user_api="blas"):
         if quadratic and can_enumerate(model):
@@ -257,16 +255,6 @@ def _check_possible(model: Model) -> None:
 def can_sample(target: Target) -> bool:
     """Whether all outcomes have quadratic forms; without them, chains evaluate sets one by one."""
     return target.has_forms
-
-
-def quick_sets(target: Target, n: int, rng: np.random.Generator) -> list[IntArray]:
-    """Draw n sets by short chains with the target's hyperparameters; an empty list if chains cannot run."""
-    if not can_sample(target):
-        return []
-    short = ChainSettings(tol=np.inf, max_laps=1, average_size=False, average_slab=False)
-    model = Model(target, grid_of(target, short))
-    draws = run_chains(model, first_sets(model, n, rng), rng, short).draws
-    return [draws[i].S for i in np.linspace(0, len(draws) - 1, n).round().astype(int)]
 
 
 def _value(model: Model, settings: ChainSettings, found: Chains) -> Sample:

@@ -1,1 +1,0 @@
-"""The paper's variational methods: the member q of a family of set distributions with the largest ELBO."""
