@@ -53,7 +53,6 @@ __all__ = [
     "Posterior",
     "Run",
     "Sample",
-    "Settings",
     "Target",
     "baselines",
     "bernoulli_prior",

@@ -44,6 +44,7 @@ class Unsettled:
 def unsettled_of(likelihoods: Sequence[Any]) -> list[Unsettled]:
     """The notes on evidences that did not converge, of those likelihoods that keep some.
 
+    >>> import numpy as np
     >>> from variegate.likelihoods import Gaussian
     >>> unsettled_of([Gaussian(np.eye(3), np.arange(3.0))])
     []

@@ -33,7 +33,7 @@ def test_a_seed_determines_everything_whatever_the_number_of_threads(monkeypatch
 
 def test_ctrl_c_keeps_what_there_is():
     def stop(progress):
-        if progress.iteration > 8:
+        if progress.laps > 8:
             raise KeyboardInterrupt
 
     with pytest.warns(ConvergenceWarning, match="Interrupted"):
