@@ -10,6 +10,7 @@ NAMES = [
     "posterior",
     "tables",
     "panels",
+    "cohorts",
     "groups",
     "survival",
     "diversity",

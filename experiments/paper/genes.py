@@ -190,7 +190,7 @@ def communities_part(
     """Communities that our method hits more often than others, and the gene sets in which they are enriched."""
     members, table = enriched_members(genes, labels, data)
     shares = hit_shares(found, labels)
-    shares = shares[[name for name in found.methods if name not in ("strict", "matched", "variegate")]]
+    shares = shares[[name for name in found.methods if name not in ("strict", "matched", "variegate", "panel")]]
     write_table(shares.assign(genes=[len(members[i]) for i in shares.index]).reset_index(), out, "communities")
     ours = {name: preferred(shares, name, settings.least_share) for name in shares}
     mine = table[table["community"].isin(ours[OURS]) & (table["q"] < settings.false_discoveries)]

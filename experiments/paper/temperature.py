@@ -333,7 +333,12 @@ def averaged_part(table: pd.DataFrame, n: int) -> str:
 def against_omp(errors: pd.DataFrame, averages: pd.DataFrame) -> str:
     """Ratios of mean squared errors to OMP's on the same splits, of the default fit; signed rank, Holm."""
     lines = []
-    for name, told in (("variegate", "The best sets of the exact posterior"), ("averaged", "Averaged predictions")):
+    kinds = {
+        "variegate": "The best sets of the exact posterior",
+        "panel": "Panels",
+        "averaged": "Averaged predictions",
+    }
+    for name, told in kinds.items():
         if not {"OMP", name} <= {*errors.columns, "averaged"}:
             continue
         ratios, p = {}, []
