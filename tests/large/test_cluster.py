@@ -89,7 +89,7 @@ def assert_identical(model, other):
 def test_chunks_in_the_memory_of_workers_stay_there(client, outcome, alone):
     X = table().persist()
     distributed.wait(X)
-    assert 0 < held(client) < MOST_HELD
+    assert 0 < held(client) < 8 * N * M  # on several workers
     model = vg.DiverseRegressor(**QUICK).fit(X, outcome)
     assert_identical(model, alone)
     assert model.selection_.certificate.left_out > M / 2
