@@ -184,7 +184,7 @@ def main() -> str:
         "## Survival",
         f"`python -m benchmarks survival`. N={N}, M={M:,}, blocks of {BLOCK} with r={R}, {TRUE} true columns, 40 % "
         f"censored, {TEST:,} test rows, {DATA_SETS} data sets; sets of {TRUE} are refitted with a weak ridge. "
-        "Concordance: mean ± standard error. Seconds of a set from our fit are those of choosing it.",
+        "Concordance: mean ± standard error.",
         simulation(),
     ]
     if os.environ.get("VARIEGATE_DATA"):

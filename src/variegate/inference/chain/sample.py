@@ -42,10 +42,6 @@ class Hyperparameters(NamedTuple):
         """Quantile of the prior's expected size."""
         return float(self.expected_sizes[_quantile(self.probability.sum(axis=1), u)])
 
-    def slab_precision_quantile(self, u: float) -> float:
-        """Quantile of the slab precision."""
-        return float(self.slab_precisions[_quantile(self.probability.sum(axis=0), u)])
-
 
 def _quantile(probability: FloatArray, u: float) -> int:
     return int(np.searchsorted(np.cumsum(probability), u * probability.sum()))
